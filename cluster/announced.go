@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"slices"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // memberProtocol is the protocol that a member announces (ALPN) when it connects to a Raft port with TLS. Any other program,
@@ -27,7 +29,7 @@ func announced(config *tls.Config) (_ *tls.Config, member *bool) {
 // client that were read before.
 func announces(conn net.Conn, head []byte) bool {
 	config, member := announced(&tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		return nil, errSecuredPeer
+		return nil, peer.ErrEncrypts
 	}})
 	_ = tls.Server(heardBefore{conn, io.MultiReader(bytes.NewReader(head), conn)}, config).Handshake() // fails, because there is no certificate
 	return *member

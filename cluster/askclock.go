@@ -59,7 +59,7 @@ func (g *gossip) askClocks() {
 
 func (p peerInfo) address() memberlist.Address {
 	m := p.known()
-	return memberlist.Address{Addr: m.Gossip, Name: m.gossipName()}
+	return memberlist.Address{Addr: m.Gossip, Name: m.GossipName()}
 }
 
 // sendTo sends a message, which may get lost.

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"github.com/snowraft/snowraft/cluster/logging"
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -40,10 +41,10 @@ func besiegeWith(t *testing.T, keys *trust.Keys) besieged {
 		t.Fatal(err)
 	}
 	port := transport.GetAutoBindPort()
-	own := meta{ID: uuid.NewString(), Name: "a", Starts: 1, Process: newProcess(), Raft: "127.0.0.1:1", Gossip: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
+	own := peer.Meta{ID: uuid.NewString(), Name: "a", Starts: 1, Process: peer.NewProcess(), Raft: "127.0.0.1:1", Gossip: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
 	cfg := &Config{Watch: clock.NewWatch(clock.System(), nil, clock.Limits{MaxOffset: time.Second}), Logger: logger, Gossip: transport, GossipHost: "127.0.0.1", GossipPort: port, Keys: keys}
 	cfg.Timing = cfg.Timing.withDefaults()
-	g := newGossip(cfg, func() meta { return own }, func(string) (bool, bool) { return false, false }, newForeign(slog.New(slog.DiscardHandler)))
+	g := newGossip(cfg, func() peer.Meta { return own }, func(string) (bool, bool) { return false, false }, newForeign(slog.New(slog.DiscardHandler)))
 	if err := g.open(cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +139,8 @@ type state struct {
 	Vsn         []uint8
 }
 
-func honestState(m meta) state {
-	return state{Name: m.gossipName(), Addr: []byte{127, 0, 0, 1}, Port: 9, Meta: m.encode(), Incarnation: 1, Vsn: []byte{1, 5, 2, 0, 0, 0}}
+func honestState(m peer.Meta) state {
+	return state{Name: m.GossipName(), Addr: []byte{127, 0, 0, 1}, Port: 9, Meta: m.Encode(), Incarnation: 1, Vsn: []byte{1, 5, 2, 0, 0, 0}}
 }
 
 func pushPull(nodes int, states ...state) []byte {

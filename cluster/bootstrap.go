@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 const (
@@ -67,9 +69,9 @@ func (n *Node) bootstrap() {
 
 // agreedSet announces the set of nodes with which this node would start a cluster. It returns the set once all of its nodes
 // agree and this node has the lowest ID, and nil otherwise.
-func (n *Node) agreedSet() []meta {
+func (n *Node) agreedSet() []peer.Meta {
 	own := n.meta()
-	waiting := []meta{own}
+	waiting := []peer.Meta{own}
 	for _, p := range n.gossip.all() {
 		if !p.alive {
 			continue
@@ -81,7 +83,7 @@ func (n *Node) agreedSet() []meta {
 			waiting = append(waiting, p.meta)
 		}
 	}
-	slices.SortFunc(waiting, func(a, b meta) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(waiting, func(a, b peer.Meta) int { return strings.Compare(a.ID, b.ID) })
 	if n.sameNames(waiting) || len(waiting) < own.Expect {
 		return nil
 	}
@@ -102,7 +104,7 @@ func (n *Node) agreedSet() []meta {
 	return set
 }
 
-func setDigest(set []meta) string {
+func setDigest(set []peer.Meta) string {
 	h := sha256.New()
 	for _, m := range set {
 		fmt.Fprintln(h, m.ID)
@@ -111,11 +113,11 @@ func setDigest(set []meta) string {
 }
 
 // bootstrapWith starts a cluster of these nodes as voters.
-func (n *Node) bootstrapWith(set []meta) {
+func (n *Node) bootstrapWith(set []peer.Meta) {
 	var servers []raft.Server
 	for _, m := range set {
 		servers = append(servers, raft.Server{
-			Suffrage: raft.Voter, ID: raft.ServerID(m.ID), Address: raftAddress(m.ID, m.Raft),
+			Suffrage: raft.Voter, ID: raft.ServerID(m.ID), Address: peer.RaftAddress(m.ID, m.Raft),
 		})
 	}
 	n.startCluster(func() error {

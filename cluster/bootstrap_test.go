@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
 // waiting returns a node of a set whose nodes wait for each other, without network.
 func waiting(id string, expect int) *Node {
-	n := &Node{id: storage.NewIdentity(id, "", 1), process: newProcess(), cfg: Config{
+	n := &Node{id: storage.NewIdentity(id, "", 1), process: peer.NewProcess(), cfg: Config{
 		Name: id, BootstrapExpect: expect, RaftAddress: id + ":1",
 		Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}), Logger: slog.New(slog.DiscardHandler),
 	}}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // Contact makes this node's gossip contact another node, which the leader then adds if it is new. Once the other node is a
@@ -24,10 +26,10 @@ func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, uint6
 	last, before := n.raft.LastIndex(), n.servers()
 	if err := n.gossip.join(gossipAddress); err != nil {
 		switch {
-		case errors.Is(err, ErrMemberUnreachable):
+		case errors.Is(err, peer.ErrUnreachable):
 			err = fmt.Errorf("%w; check that this is the gossip address of the member, and that the member runs", err)
 		case misunderstanding(err) != nil:
-			err = fmt.Errorf("%w: %w", ErrMemberUnreachable, err)
+			err = fmt.Errorf("%w: %w", peer.ErrUnreachable, err)
 		}
 		return Member{}, 0, fmt.Errorf("%s: %w", gossipAddress, err)
 	}

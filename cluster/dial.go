@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -68,10 +69,10 @@ func (s *streamLayer) try(ctx context.Context, id, addr string, what purpose) (n
 }
 
 // greet runs the dialer's side of TLS and of the handshake at an address, and returns the node's own metadata.
-func (s *streamLayer) greet(ctx context.Context, id, addr string, what purpose) (_ net.Conn, from meta, err error) {
+func (s *streamLayer) greet(ctx context.Context, id, addr string, what purpose) (_ net.Conn, from peer.Meta, err error) {
 	raw, err := s.connect(ctx, "tcp", addr)
 	if err != nil {
-		return nil, meta{}, err
+		return nil, peer.Meta{}, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -89,7 +90,7 @@ func (s *streamLayer) greet(ctx context.Context, id, addr string, what purpose) 
 		}
 		if err != nil {
 			s.foreign(raw.RemoteAddr(), err)
-			return nil, meta{}, err
+			return nil, peer.Meta{}, err
 		}
 		conn = secured
 	}
@@ -97,20 +98,20 @@ func (s *streamLayer) greet(ctx context.Context, id, addr string, what purpose) 
 		if trust.Refused(err) {
 			s.foreign(raw.RemoteAddr(), err)
 		}
-		return nil, meta{}, err
+		return nil, peer.Meta{}, err
 	}
 	if from.ID != id {
-		return nil, meta{}, fmt.Errorf("the member at this address has the ID %q", from.ID)
+		return nil, peer.Meta{}, fmt.Errorf("the member at this address has the ID %q", from.ID)
 	}
 	if !stop() {
-		return nil, meta{}, ctx.Err()
+		return nil, peer.Meta{}, ctx.Err()
 	}
 	return conn, from, conn.SetDeadline(time.Time{})
 }
 
 // Greet implements Greeter.
 func (s *streamLayer) Greet(id raft.ServerID, address raft.ServerAddress) error {
-	conn, err := s.Dial(raftAddress(string(id), string(address)), handshakeTimeout)
+	conn, err := s.Dial(peer.RaftAddress(string(id), string(address)), handshakeTimeout)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // agreeable returns the stream layer of a member that accepts every handshake.
@@ -26,16 +28,16 @@ func agreeable(t *testing.T) *streamLayer {
 }
 
 // agreeing accepts every handshake, and claims to be the wanted node.
-func agreeing(m meta) peering {
+func agreeing(m peer.Meta) peering {
 	return peering{
-		self: func() meta { return m },
+		self: func() peer.Meta { return m },
 		judge: func(h hello, _ string) handshakeReply {
 			m := m
 			m.ID = h.To
 			return handshakeReply{From: m}
 		},
-		where: func(string) ([]string, int) { return nil, 0 }, met: func(meta, string) {},
-		earlier: func(meta) (meta, []string) { return meta{}, nil }, duplicate: func(meta, meta) {},
+		where: func(string) ([]string, int) { return nil, 0 }, met: func(peer.Meta, string) {},
+		earlier: func(peer.Meta) (peer.Meta, []string) { return peer.Meta{}, nil }, duplicate: func(peer.Meta, peer.Meta) {},
 		refused: func(error) {}, foreign: func(net.Addr, error) {}, term: func() (uint64, bool) { return 1, true },
 		links: new(links), witness: func(context.Context, string, Loss) LossReply { return LossReply{} },
 		hearID: func(string, string) {}, claimLife: func(claim) {},
@@ -49,7 +51,7 @@ func TestAbandonedConnectionsAreClosed(t *testing.T) {
 	open := map[raft.ServerID]net.Conn{}
 	stays, moves, goes, ends := raft.ServerID(nodeID(1)), raft.ServerID(nodeID(2)), raft.ServerID(nodeID(3)), raft.ServerID(nodeID(4))
 	for _, id := range []raft.ServerID{stays, moves, goes, ends} {
-		now[id] = raftAddress(string(id), s.listener.Addr().String())
+		now[id] = peer.RaftAddress(string(id), s.listener.Addr().String())
 		var err error
 		if open[id], err = s.dial(now[id], forTerms, patience); err != nil {
 			t.Fatal(err)
@@ -65,7 +67,7 @@ func TestAbandonedConnectionsAreClosed(t *testing.T) {
 	if s.dialed.closeAbandoned(current) {
 		t.Error("closeAbandoned() = true with all members at their addresses")
 	}
-	now[moves] = raftAddress(string(moves), "127.0.0.1:1")
+	now[moves] = peer.RaftAddress(string(moves), "127.0.0.1:1")
 	delete(now, goes)
 	_ = open[ends].Close()
 	if !s.dialed.closeAbandoned(current) || s.dialed.closeAbandoned(current) {
@@ -91,7 +93,7 @@ func TestDeadMemberIsForgottenWithItsRemoval(t *testing.T) {
 	a.gossip.standing = func(id string) (bool, bool) { return members[id], members[id] }
 	for _, n := range []*Node{b, c} {
 		a.hear(n)
-		a.gossip.NotifyLeave(&memberlist.Node{Name: n.meta().gossipName(), Meta: n.meta().encode()})
+		a.gossip.NotifyLeave(&memberlist.Node{Name: n.meta().GossipName(), Meta: n.meta().Encode()})
 	}
 	if a.gossip.forget(); len(a.strangers()) != 2 {
 		t.Errorf("strangers() = %v, want two dead members", a.strangers())
@@ -131,7 +133,7 @@ func TestRemovedDeadMemberLeavesNoConnection(t *testing.T) {
 	})
 	untilLeader(t, n)
 	dead.Cluster = n.ClusterID()
-	address := raftAddress(dead.ID, dead.Raft)
+	address := peer.RaftAddress(dead.ID, dead.Raft)
 	if err := n.raft.AddNonvoter(raft.ServerID(dead.ID), address, 0, 0).Error(); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"net"
 	"slices"
 	"time"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // A copied data directory makes two processes of one member. Their numbers of starts look like those of a member that was
@@ -22,10 +24,10 @@ const probeTimeout = time.Second
 
 // earlier returns the process of m's node that was met last, and the addresses at which it may be. It returns no address if
 // no process was met or that process is m.
-func (g *gossip) earlier(m meta) (meta, []string) {
+func (g *gossip) earlier(m peer.Meta) (peer.Meta, []string) {
 	p, _ := g.peer(m.ID)
 	if p.met.ID == "" || p.met.Process == m.Process {
-		return meta{}, nil
+		return peer.Meta{}, nil
 	}
 	addresses := []string{p.met.Raft}
 	if p.at != "" && p.at != p.met.Raft {
@@ -36,11 +38,11 @@ func (g *gossip) earlier(m meta) (meta, []string) {
 
 // duplicated returns the process of m's node that was met before m, if that process is alive. at is the dialed address at
 // which m answered, or empty if m dialed this node.
-func (s *streamLayer) duplicated(ctx context.Context, m meta, at string) (earlier meta, alive bool) {
+func (s *streamLayer) duplicated(ctx context.Context, m peer.Meta, at string) (earlier peer.Meta, alive bool) {
 	earlier, addresses := s.earlier(m)
 	addresses = slices.DeleteFunc(addresses, func(a string) bool { return a == at })
 	if len(addresses) == 0 {
-		return meta{}, false
+		return peer.Meta{}, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -52,7 +54,7 @@ func (s *streamLayer) duplicated(ctx context.Context, m meta, at string) (earlie
 		return conn, err
 	})
 	if err != nil {
-		return meta{}, false
+		return peer.Meta{}, false
 	}
 	_ = conn.Close()
 	s.duplicate(m, earlier)
@@ -70,8 +72,8 @@ func (s *streamLayer) receptive(h hello, verified string) handshakeReply {
 }
 
 // onDuplicate logs once per process m that two processes of one member are alive.
-func (n *Node) onDuplicate(m, earlier meta) {
-	if n.gossip.first(m.gossipName()) {
+func (n *Node) onDuplicate(m, earlier peer.Meta) {
+	if n.gossip.first(m.GossipName()) {
 		n.logger.Error("second process of a member rejected, because its data directory was copied; stop the second process and delete the copy",
 			"name", m.Name, "id", m.ID, "first", earlier.Raft, "second", m.Raft)
 	}
@@ -85,8 +87,8 @@ func (n *Node) failDuplicate(err error) {
 
 // heardOfSelf handles a claim of gossip about another process with this node's identity. A process of an earlier start was
 // the predecessor of this process.
-func (g *gossip) heardOfSelf(m meta) {
-	if own := g.self(); m.Process != own.Process && m.Starts >= own.Starts && g.first(m.gossipName()) {
+func (g *gossip) heardOfSelf(m peer.Meta) {
+	if own := g.self(); m.Process != own.Process && m.Starts >= own.Starts && g.first(m.GossipName()) {
 		g.logger.Error("another process has the identity of this member, because the data directory was copied; stop the process that runs with the copy and delete the copy",
 			"id", m.ID, "address", m.Raft)
 	}

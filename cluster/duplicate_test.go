@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -23,7 +24,7 @@ type remembering struct {
 func (r remembering) address() string { return r.listener.Addr().String() }
 
 // run runs a process with an identity on an address.
-func run(t *testing.T, keys *trust.Keys, address string, m meta, log *logged) remembering {
+func run(t *testing.T, keys *trust.Keys, address string, m peer.Meta, log *logged) remembering {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -32,7 +33,7 @@ func run(t *testing.T, keys *trust.Keys, address string, m meta, log *logged) re
 	m.Raft = listener.Addr().String()
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	cfg := Config{Logger: logger, Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}), Timing: Timing{}.withDefaults()}
-	self := func() meta { return m }
+	self := func() peer.Meta { return m }
 	r := remembering{refused: make(chan error, 100)}
 	r.gossip = newGossip(&cfg, self, func(string) (member, voter bool) { return true, true }, newForeign(logger))
 	n := &Node{logger: logger, gossip: r.gossip}
@@ -61,10 +62,10 @@ func (r remembering) meets(other remembering) error {
 	return r.Greet(raft.ServerID(other.self().ID), raft.ServerAddress(other.address()))
 }
 
-// started returns the metadata of a node after another start.
-func (m meta) started() meta {
+// startedAgain returns the metadata of a node after another start.
+func startedAgain(m peer.Meta) peer.Meta {
 	m.Starts++
-	m.Process = newProcess()
+	m.Process = peer.NewProcess()
 	return m
 }
 
@@ -86,10 +87,10 @@ func TestCopyOfAMemberIsRefused(t *testing.T) {
 		if err := other.meets(first); err != nil {
 			t.Fatal(err)
 		}
-		second := run(t, keys, "127.0.0.1:0", first.self().started(), new(logged))
+		second := run(t, keys, "127.0.0.1:0", startedAgain(first.self()), new(logged))
 		for range 3 {
-			if err := second.meets(other); !errors.Is(err, ErrDuplicate) {
-				t.Errorf("the copy dials: %v, want %v", err, ErrDuplicate)
+			if err := second.meets(other); !errors.Is(err, peer.ErrDuplicate) {
+				t.Errorf("the copy dials: %v, want %v", err, peer.ErrDuplicate)
 			}
 			if conn, err := other.try(t.Context(), second.self().ID, second.address(), forTerms); err == nil {
 				t.Error("the copy is dialed")
@@ -99,7 +100,7 @@ func TestCopyOfAMemberIsRefused(t *testing.T) {
 		if t.Failed() {
 			return // no member reports it to the copy
 		}
-		if err := <-second.refused; !errors.Is(err, ErrDuplicate) {
+		if err := <-second.refused; !errors.Is(err, peer.ErrDuplicate) {
 			t.Errorf("the copy hears %v", err)
 		}
 		if n := log.lines("second process of a member rejected"); n != 1 {
@@ -131,7 +132,7 @@ func TestRestartedMemberIsNoCopy(t *testing.T) {
 				}
 			}
 			_ = r.Close()
-			m, address = m.started(), r.address()
+			m, address = startedAgain(m), r.address()
 			if i%5 == 4 {
 				address = "127.0.0.1:0"
 			}
@@ -153,14 +154,14 @@ func TestPausedAndReplacedMemberIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		second := run(t, keys, "127.0.0.1:0", first.self().started(), new(logged))
+		second := run(t, keys, "127.0.0.1:0", startedAgain(first.self()), new(logged))
 		if err := errors.Join(second.meets(other), other.meets(second)); err != nil {
 			t.Fatalf("the process that replaces a paused one: %v", err)
 		}
 		_ = silent.Close()
 		woken := run(t, keys, first.address(), first.self(), new(logged))
-		if err := woken.meets(other); !errors.Is(err, ErrDuplicate) {
-			t.Errorf("the process that woke up: %v, want %v", err, ErrDuplicate)
+		if err := woken.meets(other); !errors.Is(err, peer.ErrDuplicate) {
+			t.Errorf("the process that woke up: %v, want %v", err, peer.ErrDuplicate)
 		}
 		_ = second.Close()
 		if err := errors.Join(woken.meets(other), other.meets(woken)); err != nil {
@@ -175,7 +176,7 @@ func TestMemberHearsOfItsCopy(t *testing.T) {
 	log := new(logged)
 	r := run(t, nil, "127.0.0.1:0", someMeta(), log)
 	before := r.self()
-	before.Starts, before.Process = before.Starts-1, newProcess()
+	before.Starts, before.Process = before.Starts-1, peer.NewProcess()
 	for range 3 {
 		r.gossip.learn(before, true)
 		r.gossip.learn(r.self(), true)
@@ -184,9 +185,9 @@ func TestMemberHearsOfItsCopy(t *testing.T) {
 		t.Errorf("%d lines about the predecessor", n)
 	}
 	for range 3 {
-		r.gossip.learn(r.self().started(), true)
+		r.gossip.learn(startedAgain(r.self()), true)
 	}
-	copied := r.self().started()
+	copied := startedAgain(r.self())
 	for range 3 {
 		r.gossip.learn(copied, true)
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 var (
@@ -16,14 +18,10 @@ var (
 	ErrUnknownOutcome = errors.New("the outcome of the proposal is unknown")
 	// ErrClosed reports that the node was closed, or that it halted and is about to be closed; it then wraps the failure too.
 	ErrClosed = errors.New("this member is shutting down")
-	// ErrRemoved reports that this node was removed from its cluster.
-	ErrRemoved = errors.New("this member was removed from the cluster; empty its data directory to let it join again as a new member")
 	// ErrSuperseded reports that an operator of a later life of this cluster, or of a sibling, ended this cluster.
 	ErrSuperseded = errors.New("this cluster was superseded")
 	// ErrSecured reports that the node was started without a secret although it had a cluster secret at an earlier start.
 	ErrSecured = errors.New("the data directory belongs to a secured member; set --secret-file, or --insecure to let every process that reaches a port command the member")
-	// ErrDuplicate reports that another process has this node's identity.
-	ErrDuplicate = errors.New("another process has the identity of this member")
 	// ErrNameTaken reports that a node was not added because a member has its name.
 	ErrNameTaken = errors.New("the member's name is taken")
 	// ErrTooOld reports that a node was not added because its program does not know the commands that the cluster uses.
@@ -38,14 +36,18 @@ var (
 	ErrNamesUnknown = errors.New("not all members' names are known yet")
 	// ErrNoSuccessor reports that no voter can take over leadership.
 	ErrNoSuccessor = errors.New("no other voter can become the leader")
-	// ErrMemberUnreachable reports that another member cannot be contacted. Its reason in the API is MEMBER_UNREACHABLE.
-	ErrMemberUnreachable = errors.New("member cannot be contacted")
 	// ErrOwnAddress reports that a node was requested to contact itself. Its reason in the API is INVALID_ARGUMENT.
 	ErrOwnAddress = errors.New("gossip address of the answering member")
 	// ErrNotAlive reports that gossip does not reach a node.
 	ErrNotAlive = errors.New("the member is not alive")
-	// ErrOtherCluster reports that a peer belongs to another cluster.
-	ErrOtherCluster = errors.New("the member belongs to another cluster")
+)
+
+// Errors about peers, from the package that the parts of a node share.
+var (
+	ErrRemoved           = peer.ErrRemoved
+	ErrDuplicate         = peer.ErrDuplicate
+	ErrMemberUnreachable = peer.ErrUnreachable
+	ErrOtherCluster      = peer.ErrOtherCluster
 )
 
 // StalledError reports that the disk of a leader has not finished a write for a long time.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -50,7 +51,7 @@ func (s *streamLayer) exchange(ctx context.Context, conn net.Conn, id string) (R
 	if err := reply.err(); err != nil {
 		return Unrelated, err
 	}
-	from, err := decodeMeta(reply.From.encode())
+	from, err := peer.DecodeMeta(reply.From.Encode())
 	if err != nil {
 		return Unrelated, err
 	}
@@ -68,7 +69,7 @@ func (s *streamLayer) exchange(ctx context.Context, conn net.Conn, id string) (R
 }
 
 // receiveLife reads the life of a dialer that was sent the nonce, and closes the connection.
-func (s *streamLayer) receiveLife(conn net.Conn, from meta, nonce string) {
+func (s *streamLayer) receiveLife(conn net.Conn, from peer.Meta, nonce string) {
 	defer func() { _ = conn.Close() }()
 	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return

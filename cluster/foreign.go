@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/internal/lines"
 	"github.com/snowraft/snowraft/internal/places"
@@ -19,8 +20,6 @@ import (
 )
 
 var (
-	errSecuredPeer = errors.New("the peer encrypts, and this member has no cluster secret: restart this member with --secret-file, " +
-		"with the file that the peer uses")
 	errOpenPeer  = errors.New("the peer does not encrypt: restart the peer with --secret-file, with the file that this member uses")
 	errOtherKeys = errors.New("the peer has another cluster secret: copy one secret file to both members")
 )
@@ -84,21 +83,12 @@ func (f *foreign) note(from net.Addr, err error) {
 		h.stream = !datagram
 		f.makeRoom(h.stream)
 	}
-	h.host, h.at = hostOf(from), now
+	h.host, h.at = peer.Host(from), now
 	if (h.logged.IsZero() || now.Sub(h.logged) >= foreignLogged) && f.line(h.stream) {
 		h.logged = now
 		f.logger.Warn("peer cannot be understood", "address", from, "reason", problem)
 	}
 	f.heard[key] = h
-}
-
-// hostOf returns an address without its port.
-func hostOf(from net.Addr) string {
-	host, _, err := net.SplitHostPort(from.String())
-	if err != nil {
-		return from.String()
-	}
-	return host
 }
 
 // makeRoom forgets the least recently heard peer of a kind if there are too many of that kind. Requires f.mu held.
@@ -133,9 +123,9 @@ func misunderstanding(err error) error {
 	var plain tls.RecordHeaderError
 	var stranger *trust.StrangerError
 	switch {
-	case errors.Is(err, errSecuredPeer), errors.Is(err, screen.ErrSealed):
-		return errSecuredPeer
-	case errors.Is(err, errOpenPeer), errors.Is(err, screen.ErrUnsealed), errors.As(err, &plain) && strings.HasPrefix(handshakeMagic, string(plain.RecordHeader[:])):
+	case errors.Is(err, peer.ErrEncrypts), errors.Is(err, screen.ErrSealed):
+		return peer.ErrEncrypts
+	case errors.Is(err, errOpenPeer), errors.Is(err, screen.ErrUnsealed), errors.As(err, &plain) && strings.HasPrefix(peer.Magic, string(plain.RecordHeader[:])):
 		return errOpenPeer
 	case errors.Is(err, errOtherKeys), errors.Is(err, screen.ErrOtherKey), errors.As(err, &stranger), trust.Refused(err):
 		return errOtherKeys

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"github.com/snowraft/snowraft/cluster/logging"
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -38,7 +39,7 @@ type gossip struct {
 	watch  *clock.Watch
 	logger *slog.Logger
 	keys   *trust.Keys // nil in an open cluster
-	self   func() meta
+	self   func() peer.Meta
 	began  int64 // start of this node, Unix ms
 	// interval is the usual time between two questions for the same clock.
 	interval time.Duration
@@ -55,11 +56,11 @@ type gossip struct {
 	announcing chan struct{} // capacity 1; memberlist's UpdateNode must not run twice at a time, and may take 1 s
 
 	mu         sync.Mutex
-	peers      map[string]peerInfo // keyed by node ID; without this node
-	recorded   map[string]meta     // metadata that memberlist has, keyed by name; memberlist's own records may only be read under its lock
-	introduced map[string]bool     // names for which first was called
-	contacting []string            // addresses of the gossip port that is being contacted
-	veto       error               // reason of the last refused join
+	peers      map[string]peerInfo  // keyed by node ID; without this node
+	recorded   map[string]peer.Meta // metadata that memberlist has, keyed by name; memberlist's own records may only be read under its lock
+	introduced map[string]bool      // names for which first was called
+	contacting []string             // addresses of the gossip port that is being contacted
+	veto       error                // reason of the last refused join
 	asked      map[uint64]clockAsked
 	farewell   time.Duration // bound on the announcement of the departure
 	// members and strangers are bounded separately, so that strangers leave room for members. Each start of a member has
@@ -70,12 +71,12 @@ type gossip struct {
 	claims  chan struct{} // capacity 1; signals that there may be a claim to check, see unmet
 }
 
-func newGossip(cfg *Config, self func() meta, standing func(string) (member, voter bool), foreign *foreign) *gossip {
+func newGossip(cfg *Config, self func() peer.Meta, standing func(string) (member, voter bool), foreign *foreign) *gossip {
 	after := nameKept + 2*maxPeers*cfg.Timing.GossipProbe
 	return &gossip{
 		began: cfg.Watch.Now().Wall, interval: min(time.Second, cfg.Timing.GossipProbe), roundTrip: cfg.Meter.RoundTrip,
 		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, heard: newHeardLives(cfg.Lives), announcing: make(chan struct{}, 1), self: self, standing: standing,
-		peers: make(map[string]peerInfo), recorded: make(map[string]meta), introduced: make(map[string]bool),
+		peers: make(map[string]peerInfo), recorded: make(map[string]peer.Meta), introduced: make(map[string]bool),
 		changed: make(chan struct{}, 1), claims: make(chan struct{}, 1),
 		members: newRoster(maxPeers, after), strangers: newRoster(maxPeers, after),
 	}
@@ -84,7 +85,7 @@ func newGossip(cfg *Config, self func() meta, standing func(string) (member, vot
 // open starts the gossip. Until then, this node knows only the nodes that dial it.
 func (g *gossip) open(cfg *Config) error {
 	mc := memberlist.DefaultLANConfig()
-	mc.Name = g.self().gossipName()
+	mc.Name = g.self().GossipName()
 	mc.Label = gossipLabel
 	g.screen = newScreened(cfg.Gossip, newKeyring(cfg.Keys), g.misheard, cfg.Logger)
 	g.screen.undialed = g.undialed
@@ -160,7 +161,7 @@ func (g *gossip) contact(addr string) error {
 	if g.veto != nil {
 		return g.veto
 	}
-	return fmt.Errorf("%w: %s", ErrMemberUnreachable, reasonOf(err))
+	return fmt.Errorf("%w: %s", peer.ErrUnreachable, peer.Reason(err))
 }
 
 // announce sends the changed metadata to the other nodes. The next exchange of states makes up for a failure.
@@ -195,7 +196,7 @@ func (g *gossip) close() error {
 }
 
 // compatible returns the reason for which a node cannot be a peer; nil if it can.
-func (g *gossip) compatible(m meta) error {
+func (g *gossip) compatible(m peer.Meta) error {
 	own := g.self().Cluster
 	if own != "" && m.Cluster != "" && own != m.Cluster {
 		g.claimNode(m)
@@ -205,8 +206,8 @@ func (g *gossip) compatible(m meta) error {
 }
 
 // judge decodes and checks a peer's metadata. It logs a refusal once for each peer.
-func (g *gossip) judge(n *memberlist.Node) (meta, error) {
-	m, err := decodeMeta(n.Meta)
+func (g *gossip) judge(n *memberlist.Node) (peer.Meta, error) {
+	m, err := peer.DecodeMeta(n.Meta)
 	if err == nil {
 		err = g.compatible(m)
 	}
@@ -228,7 +229,7 @@ func (g *gossip) judge(n *memberlist.Node) (meta, error) {
 
 // NodeMeta implements memberlist.Delegate.
 func (g *gossip) NodeMeta(limit int) []byte {
-	raw := g.self().encode()
+	raw := g.self().Encode()
 	if len(raw) > limit {
 		return nil // Open checked the length
 	}
@@ -246,8 +247,8 @@ func (g *gossip) NotifyAlive(n *memberlist.Node) error {
 	if err != nil {
 		return err
 	}
-	if n.Name != m.gossipName() {
-		return fmt.Errorf("node %s is called %s", m.gossipName(), n.Name)
+	if n.Name != m.GossipName() {
+		return fmt.Errorf("node %s is called %s", m.GossipName(), n.Name)
 	}
 	member, _ := g.standing(m.ID)
 	g.mu.Lock()
@@ -311,7 +312,7 @@ func (g *gossip) NotifyLeave(n *memberlist.Node) {
 	g.strangers.left(n.Name, g.mono())
 	delete(g.recorded, n.Name)
 	g.mu.Unlock()
-	m, err := decodeMeta(n.Meta)
+	m, err := peer.DecodeMeta(n.Meta)
 	if err != nil {
 		return
 	}

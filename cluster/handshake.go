@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // The handshake opens every connection to a Raft port. The dialer sends its identity, its cluster and the ID of the wanted
 // node; the acceptor accepts, or refuses with a reason. Therefore two clusters never exchange a Raft message, not even after
 // an address was reused for another node.
 const (
-	handshakeMagic   = "SNOWRAFT\x01"
 	handshakeTimeout = 5 * time.Second
 	maxHandshake     = 4 << 10
 
@@ -23,8 +24,8 @@ const (
 
 // hello is the dialer's message.
 type hello struct {
-	From meta   `json:"from"`
-	To   string `json:"to"` // ID of the wanted node
+	From peer.Meta `json:"from"`
+	To   string    `json:"to"` // ID of the wanted node
 	// For is the purpose of the connection; empty means Raft's messages.
 	For purpose `json:"for,omitempty"`
 	// Nonce is for an exchange of lives.
@@ -43,10 +44,10 @@ const (
 
 // handshakeReply is the acceptor's answer. A refusal contains no IDs, because any program may have dialed.
 type handshakeReply struct {
-	Refused refusal `json:"refused,omitempty"`
-	Detail  string  `json:"detail,omitempty"`
-	From    meta    `json:"from,omitzero"`  // the acceptor, if it accepts
-	Life    *life   `json:"life,omitempty"` // only in an exchange of lives
+	Refused refusal   `json:"refused,omitempty"`
+	Detail  string    `json:"detail,omitempty"`
+	From    peer.Meta `json:"from,omitzero"`  // the acceptor, if it accepts
+	Life    *life     `json:"life,omitempty"` // only in an exchange of lives
 
 	why string // detail for the acceptor's own log
 }
@@ -63,18 +64,18 @@ const (
 )
 
 // greet runs the dialer's side and returns the acceptor's claims.
-func greet(conn io.ReadWriter, h hello) (meta, error) {
+func greet(conn io.ReadWriter, h hello) (peer.Meta, error) {
 	if err := writeFrame(conn, h); err != nil {
-		return meta{}, fmt.Errorf("handshake: %w", err)
+		return peer.Meta{}, fmt.Errorf("handshake: %w", err)
 	}
 	var reply handshakeReply
 	if err := readFrame(conn, &reply); err != nil {
-		return meta{}, fmt.Errorf("handshake: %w", err)
+		return peer.Meta{}, fmt.Errorf("handshake: %w", err)
 	}
 	if err := reply.err(); err != nil {
-		return meta{}, err
+		return peer.Meta{}, err
 	}
-	return decodeMeta(reply.From.encode())
+	return peer.DecodeMeta(reply.From.Encode())
 }
 
 // err returns the dialer's error for a refusal; nil if the acceptor accepts.
@@ -83,11 +84,11 @@ func (r handshakeReply) err() error {
 	case accepted:
 		return nil
 	case memberRemoved:
-		return ErrRemoved
+		return peer.ErrRemoved
 	case duplicate:
-		return fmt.Errorf("%w: %s", ErrDuplicate, r.Detail)
+		return fmt.Errorf("%w: %s", peer.ErrDuplicate, r.Detail)
 	case otherCluster:
-		return fmt.Errorf("%w: %s", ErrOtherCluster, r.Detail)
+		return fmt.Errorf("%w: %s", peer.ErrOtherCluster, r.Detail)
 	default:
 		return fmt.Errorf("refused (%s): %s", r.Refused, r.Detail)
 	}
@@ -128,7 +129,7 @@ func writeFrame(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
-	frame := binary.BigEndian.AppendUint16([]byte(handshakeMagic), uint16(len(body))) //nolint:gosec // at most maxLife
+	frame := binary.BigEndian.AppendUint16([]byte(peer.Magic), uint16(len(body))) //nolint:gosec // at most maxLife
 	_, err = w.Write(append(frame, body...))
 	return err
 }
@@ -136,17 +137,17 @@ func writeFrame(w io.Writer, v any) error {
 func readFrame(r io.Reader, v any) error { return readLongFrame(r, v, maxHandshake) }
 
 func readLongFrame(r io.Reader, v any, most uint16) error {
-	var head [len(handshakeMagic) + 2]byte
+	var head [len(peer.Magic) + 2]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return err
 	}
 	if head[0] == tlsHandshake {
-		return errSecuredPeer
+		return peer.ErrEncrypts
 	}
-	if string(head[:len(handshakeMagic)]) != handshakeMagic {
+	if string(head[:len(peer.Magic)]) != peer.Magic {
 		return errors.New("not the Raft port of a Snowraft member of this protocol version")
 	}
-	size := binary.BigEndian.Uint16(head[len(handshakeMagic):])
+	size := binary.BigEndian.Uint16(head[len(peer.Magic):])
 	if size > most {
 		return fmt.Errorf("greeting of %d bytes: expected at most %d bytes", size, most)
 	}

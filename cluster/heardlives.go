@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/events"
 )
 
@@ -69,7 +70,7 @@ func newHeardLives(lives func() Lives) heardLives {
 }
 
 // claimNode records the claim of a node in another cluster.
-func (g *gossip) claimNode(m meta) {
+func (g *gossip) claimNode(m peer.Meta) {
 	if m.Cluster == "" || m.Cluster == g.self().Cluster {
 		return
 	}
@@ -99,7 +100,7 @@ func (g *gossip) claimLife(c claim) {
 }
 
 // hearNode records a node of an ancestor that dialed this node.
-func (g *gossip) hearNode(m meta) {
+func (g *gossip) hearNode(m peer.Meta) {
 	if slices.Contains(g.heard.lives().Ancestors, m.Cluster) {
 		g.hearLife(HeardLife{Relation: Older, Cluster: m.Cluster, Member: describeLife(m.Name, m.Raft, m.Cluster)})
 	}
@@ -186,7 +187,7 @@ func (n *Node) meetLife(c claim) {
 	relation, err := n.meeter.MeetLife(n.ctx, c.id, c.address)
 	h := &n.gossip.heard
 	switch {
-	case errors.Is(err, ErrOtherCluster) && c.ancestor != "":
+	case errors.Is(err, peer.ErrOtherCluster) && c.ancestor != "":
 		n.gossip.hearLife(HeardLife{Relation: Older, Cluster: c.ancestor, Member: describeLife(c.name, c.address, c.ancestor)})
 		n.gossip.claimLife(c) // an old member is dialed seldom, unless it is there
 		return

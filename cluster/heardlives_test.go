@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
@@ -92,7 +93,7 @@ func TestAncestorIsHeard(t *testing.T) {
 		expect(false, "at first")
 		_ = n.gossip.compatible(someMeta())
 		n.judge(hello{From: someMeta(), To: n.ID()}, "")
-		dialed.with(ErrOtherCluster)
+		dialed.with(peer.ErrOtherCluster)
 		expect(false, "after members in other clusters")
 		dialed.with(errors.New("connection refused"))
 		n.judge(hello{From: ancestor, To: ancestor.ID}, "")
@@ -102,7 +103,7 @@ func TestAncestorIsHeard(t *testing.T) {
 			_ = n.gossip.compatible(ancestor)
 			expect(false, "gossip of a process that does not answer")
 		}
-		dialed.with(ErrOtherCluster)
+		dialed.with(peer.ErrOtherCluster)
 		_ = n.gossip.compatible(ancestor)
 		expect(true, "it is dialed")
 		<-time.After(2 * lifeKept)
@@ -149,7 +150,7 @@ func TestOldMembersAreSought(t *testing.T) {
 		if heard := n.OldLife(); heard.Member != "" {
 			t.Errorf("OldLife() = %+v", heard)
 		}
-		dialed.with(ErrOtherCluster)
+		dialed.with(peer.ErrOtherCluster)
 		<-time.After(time.Minute + livesEvery)
 		if heard := n.OldLife(); heard.Relation != Older || !strings.Contains(heard.Member, "old at old:1") {
 			t.Errorf("OldLife() = %+v", heard)
@@ -193,7 +194,7 @@ func TestAncestorHeardByAnotherMember(t *testing.T) {
 	if n.meta().Hears {
 		t.Error("meta().Hears = true for an ancestor that only another member heard")
 	}
-	says := func(m meta, hears bool) {
+	says := func(m peer.Meta, hears bool) {
 		m.Hears = hears
 		n.gossip.met(m, m.Raft)
 		n.shareLives(false)
@@ -203,7 +204,7 @@ func TestAncestorHeardByAnotherMember(t *testing.T) {
 		t.Errorf("OldLife() = %+v after the member hears it no more", heard)
 	}
 	says(p.meta, true)
-	says(p.meta.started(), false)
+	says(startedAgain(p.meta), false)
 	if n.OldLife().Member == "" {
 		t.Error("the next process of the member, which heard nothing yet, ends the report of the process before")
 	}

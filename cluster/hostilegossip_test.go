@@ -154,13 +154,13 @@ func TestGossipKeepsBoundedNames(t *testing.T) {
 	for range maxPeers + 100 {
 		m := someMeta()
 		m.Cluster = ""
-		_ = b.NotifyAlive(&memberlist.Node{Name: m.gossipName(), Meta: m.encode()})
+		_ = b.NotifyAlive(&memberlist.Node{Name: m.GossipName(), Meta: m.Encode()})
 	}
 	m := someMeta()
-	if err := b.NotifyAlive(&memberlist.Node{Name: m.gossipName(), Meta: m.encode()}); !errors.Is(err, errCrowded) {
+	if err := b.NotifyAlive(&memberlist.Node{Name: m.GossipName(), Meta: m.Encode()}); !errors.Is(err, errCrowded) {
 		t.Errorf("NotifyAlive() = %v after %d nodes", err, maxPeers)
 	}
-	if err := b.NotifyAlive(&memberlist.Node{Name: "another", Meta: m.encode()}); err == nil {
+	if err := b.NotifyAlive(&memberlist.Node{Name: "another", Meta: m.Encode()}); err == nil {
 		t.Error("NotifyAlive() took a node under another's name")
 	}
 }

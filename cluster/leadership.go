@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/events"
 )
 
@@ -268,7 +269,7 @@ func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error
 		if !m.Alive {
 			return Member{}, fmt.Errorf("%w: %s; name another voter, or none", ErrNotAlive, cmp.Or(m.Name, m.ID))
 		}
-		f = n.raft.LeadershipTransferToServer(raft.ServerID(m.ID), raftAddress(m.ID, m.Address))
+		f = n.raft.LeadershipTransferToServer(raft.ServerID(m.ID), peer.RaftAddress(m.ID, m.Address))
 	}
 	select {
 	case err := <-n.outcome(f):

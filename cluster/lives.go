@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/names"
 )
@@ -98,7 +99,7 @@ func (l life) check(nonce string) error {
 		}
 	}
 	for _, address := range append([]string{l.Leader}, l.Members...) {
-		if err := names.CheckText("lives: address", address); err != nil || len(address) > maxMeta {
+		if err := names.CheckText("lives: address", address); err != nil || len(address) > peer.MaxMeta {
 			return errors.Join(errors.New("lives: bad address"), err)
 		}
 	}
@@ -134,7 +135,7 @@ func (n *Node) life(ctx context.Context, other string, nonce string) life {
 // none. The Raft configuration may have an address of before a move, and has none of the member that was restored first.
 func (n *Node) saidAddress(id raft.ServerID) string {
 	if p, _ := n.gossip.peer(string(id)); p.met.Raft != "" {
-		return string(raftAddress(string(id), p.met.Raft))
+		return string(peer.RaftAddress(string(id), p.met.Raft))
 	}
 	address, err := n.ServerAddr(id)
 	if err != nil {
@@ -175,7 +176,7 @@ func (n *Node) MeetLife(ctx context.Context, to *Node) (Relation, error) {
 }
 
 // learnLife takes note of the life of the node that said it, and returns its relation to this cluster.
-func (n *Node) learnLife(from meta, theirs life) Relation {
+func (n *Node) learnLife(from peer.Meta, theirs life) Relation {
 	own := life{Cluster: n.id.Cluster(), Ancestors: n.lives().Ancestors}
 	relation := relationOf(own, theirs)
 	if relation == Unrelated || relation == Same {
@@ -184,8 +185,8 @@ func (n *Node) learnLife(from meta, theirs life) Relation {
 	n.gossip.hearLife(HeardLife{Relation: relation, Cluster: theirs.Cluster, Member: describeLife(from.Name, from.Raft, theirs.Cluster)})
 	n.gossip.claimNode(from)
 	for _, address := range append([]string{theirs.Leader}, theirs.Members...) {
-		if id := nodeOf(address); id != "" {
-			n.gossip.claimLife(claim{id: id, address: HostPort(raft.ServerAddress(address))})
+		if id := peer.NodeID(address); id != "" {
+			n.gossip.claimLife(claim{id: id, address: peer.HostPort(raft.ServerAddress(address))})
 		}
 	}
 	if theirs.Ends && (relation == Younger || relation == Sibling) && n.cfg.Keys != nil {

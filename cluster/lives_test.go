@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -154,7 +155,7 @@ func TestLifeIsChecked(t *testing.T) {
 		"too many ancestors":  func(l *life) { l.Ancestors = slices.Repeat(l.Ancestors, maxAncestry+1) },
 		"too many members":    func(l *life) { l.Members = slices.Repeat(l.Members, maxLifeMembers+1) },
 		"a control character": func(l *life) { l.Leader = "\x1b" },
-		"a long address":      func(l *life) { l.Members[0] = strings.Repeat("x", maxMeta+1) },
+		"a long address":      func(l *life) { l.Members[0] = strings.Repeat("x", peer.MaxMeta+1) },
 	} {
 		l := valid()
 		if edit(&l); l.check(nonce) == nil {
@@ -169,12 +170,12 @@ func TestLongestLifeFits(t *testing.T) {
 	own, other := net.Pipe()
 	defer own.Close()
 	defer other.Close()
-	sent := life{Cluster: uuid.NewString(), Answers: newNonce(), Asks: newNonce(), Ends: true, Leader: strings.Repeat("l", maxMeta)}
+	sent := life{Cluster: uuid.NewString(), Answers: newNonce(), Asks: newNonce(), Ends: true, Leader: strings.Repeat("l", peer.MaxMeta)}
 	for range maxAncestry {
 		sent.Ancestors = append(sent.Ancestors, uuid.NewString())
 	}
 	for range maxLifeMembers {
-		sent.Members = append(sent.Members, strings.Repeat("m", maxMeta))
+		sent.Members = append(sent.Members, strings.Repeat("m", peer.MaxMeta))
 	}
 	go func() { _ = writeFrame(own, handshakeReply{From: someMeta(), Life: &sent}) }()
 	var got handshakeReply
@@ -230,11 +231,11 @@ func TestSupersededMemberHalts(t *testing.T) {
 type silent struct{}
 
 func (silent) AskTerm(context.Context, raft.ServerID, raft.ServerAddress) (uint64, error) {
-	return 0, ErrMemberUnreachable
+	return 0, peer.ErrUnreachable
 }
 
 func (silent) AskMark(context.Context, raft.ServerID, raft.ServerAddress) (Mark, error) {
-	return Mark{}, ErrMemberUnreachable
+	return Mark{}, peer.ErrUnreachable
 }
 
 // The other cluster hears the addresses that members announced, because it must find the leader. Those in the Raft configuration may
@@ -243,11 +244,11 @@ func TestLifeHasAnnouncedAddresses(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
 	p, _ := n.gossip.peer(id)
-	moved := p.meta.started()
+	moved := startedAgain(p.meta)
 	moved.Raft = "moved.example.net:7702"
 	n.gossip.met(moved, "")
 	said := n.life(t.Context(), uuid.NewString(), newNonce())
-	want := []string{string(raftAddress(n.ID(), n.cfg.RaftAddress)), string(raftAddress(id, moved.Raft))}
+	want := []string{string(peer.RaftAddress(n.ID(), n.cfg.RaftAddress)), string(peer.RaftAddress(id, moved.Raft))}
 	if !slices.Equal(said.Members, want) {
 		t.Errorf("life() has the members %v, want %v", said.Members, want)
 	}
@@ -276,7 +277,7 @@ func TestOnlyConfirmedLeaderEndsAnotherLife(t *testing.T) {
 		t.Errorf("ends a cluster that no operator named: %+v", l)
 	}
 	m := sameCluster(n)
-	if err := n.raft.AddVoter(raft.ServerID(m.ID), raftAddress(m.ID, m.Raft), 0, 0).Error(); err != nil && !errors.Is(err, raft.ErrLeadershipLost) {
+	if err := n.raft.AddVoter(raft.ServerID(m.ID), peer.RaftAddress(m.ID, m.Raft), 0, 0).Error(); err != nil && !errors.Is(err, raft.ErrLeadershipLost) {
 		t.Fatal(err)
 	}
 	n.asker = silent{}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // Loss is a voter's question to another voter: did the leader's process stop, and may the asking voter stand for election?
@@ -65,7 +67,7 @@ func (s *streamLayer) AskLoss(ctx context.Context, id raft.ServerID, address raf
 	if !ok {
 		return reply, errors.New("a question needs a deadline")
 	}
-	conn, err := s.dial(raftAddress(string(id), HostPort(address)), forLoss, time.Until(deadline))
+	conn, err := s.dial(peer.RaftAddress(string(id), peer.HostPort(address)), forLoss, time.Until(deadline))
 	if err != nil {
 		return reply, err
 	}

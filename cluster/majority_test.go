@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/clock"
 )
@@ -65,7 +66,7 @@ func TestRemovalCountsVotersOnly(t *testing.T) {
 
 // ofCluster returns a node with only the parts that judge other nodes.
 func ofCluster(t *testing.T) *Node {
-	n := &Node{logger: slog.New(slog.DiscardHandler), process: newProcess()}
+	n := &Node{logger: slog.New(slog.DiscardHandler), process: peer.NewProcess()}
 	n.id = storage.NewIdentity(uuid.NewString(), uuid.NewString(), 1)
 	n.cfg = Config{
 		Name: "a", GossipHost: "h", GossipPort: 3, RaftAddress: "h:1", APIAddress: "h:2", Removed: emptyFSM{}, Logger: n.logger,
@@ -78,7 +79,7 @@ func ofCluster(t *testing.T) *Node {
 	return n
 }
 
-func sameCluster(n *Node) meta {
+func sameCluster(n *Node) peer.Meta {
 	m := someMeta()
 	m.Cluster = n.ClusterID()
 	return m
@@ -86,8 +87,8 @@ func sameCluster(n *Node) meta {
 
 func TestHandshakeRefusesOtherClusters(t *testing.T) {
 	n := ofCluster(t)
-	if err := n.judge(hello{From: someMeta(), To: n.ID()}, "").err(); !errors.Is(err, ErrOtherCluster) {
-		t.Errorf("judge() = %v, want %v", err, ErrOtherCluster)
+	if err := n.judge(hello{From: someMeta(), To: n.ID()}, "").err(); !errors.Is(err, peer.ErrOtherCluster) {
+		t.Errorf("judge() = %v, want %v", err, peer.ErrOtherCluster)
 	}
 }
 
@@ -100,7 +101,7 @@ func TestHandshakeRefusesCallsForAnotherMember(t *testing.T) {
 }
 
 func TestGossipRefusesOtherClusters(t *testing.T) {
-	if err := ofCluster(t).gossip.compatible(someMeta()); !errors.Is(err, ErrOtherCluster) {
-		t.Errorf("compatible() = %v, want %v", err, ErrOtherCluster)
+	if err := ofCluster(t).gossip.compatible(someMeta()); !errors.Is(err, peer.ErrOtherCluster) {
+		t.Errorf("compatible() = %v, want %v", err, peer.ErrOtherCluster)
 	}
 }

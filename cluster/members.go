@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // Member is one node of the Raft configuration, with the facts that this node knows about it.
@@ -75,15 +77,15 @@ func (n *Node) nameOf(id string) string {
 }
 
 // describe returns the known facts about a server.
-func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
+func (n *Node) describe(s raft.Server, own peer.Meta, leader raft.ServerID) Member {
 	m := Member{
-		ID: string(s.ID), Address: HostPort(s.Address),
+		ID: string(s.ID), Address: peer.HostPort(s.Address),
 		Voter: s.Suffrage == raft.Voter, Leader: s.ID == leader,
 	}
 	if m.ID == own.ID {
 		m.Address = own.Raft
 		m.Name, m.Gossip, m.API, m.Version, m.Commands, m.Starts, m.Alive = own.Name, own.Gossip, own.API, own.Version, own.Commands, own.Starts, true
-		m.Secrets, m.Halted, m.Stalled = own.fingerprints(), own.Halted, m.Voter && n.Contradiction() != nil
+		m.Secrets, m.Halted, m.Stalled = own.Fingerprints(), own.Halted, m.Voter && n.Contradiction() != nil
 		return m
 	}
 	m.NotAliveSince, m.Host = n.gossip.began, n.links.host(m.ID)
@@ -92,7 +94,7 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 		m.Address = known.Raft // the member may have moved
 		m.Name, m.Gossip, m.API, m.Version = known.Name, known.Gossip, known.API, known.Version
 		m.Alive, m.NotAliveSince = p.alive, p.lostAt
-		m.Secrets, m.Starts, m.Halted = p.meta.fingerprints(), p.meta.Starts, p.meta.Halted
+		m.Secrets, m.Starts, m.Halted = p.meta.Fingerprints(), p.meta.Starts, p.meta.Halted
 		m.Stalled = m.Voter && m.Alive && (p.meta.Stalled && n.ledForSome() || n.unansweredBy(m.ID) || n.silentToLeader(m.ID, leader))
 		if p.met.ID != "" || n.greeter == nil { // claims do not count: a version that is not supported would halt the member
 			m.Commands = min(known.Commands, p.meta.Commands) // another process may have an older program

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // removals records removed members, with a delay that the test controls.
@@ -87,7 +89,7 @@ func withNonvoter(t *testing.T, removed RemovedMembers) (leader *Node, nonvoter 
 	untilLeader(t, n)
 	m := someMeta()
 	m.Cluster = n.ClusterID()
-	if err := n.raft.AddNonvoter(raft.ServerID(m.ID), raftAddress(m.ID, m.Raft), 0, 0).Error(); err != nil {
+	if err := n.raft.AddNonvoter(raft.ServerID(m.ID), peer.RaftAddress(m.ID, m.Raft), 0, 0).Error(); err != nil {
 		t.Fatal(err)
 	}
 	n.gossip.learn(m, true)
@@ -298,7 +300,7 @@ func TestRemovedVoterIsHeardUntilItLeft(t *testing.T) {
 		t.Errorf("judge() of a removed member in the configuration = %v", err)
 	}
 	n.reconciled(t)
-	if v := n.judge(hello{From: p.meta, To: n.ID()}, ""); !errors.Is(v.err(), ErrRemoved) {
+	if v := n.judge(hello{From: p.meta, To: n.ID()}, ""); !errors.Is(v.err(), peer.ErrRemoved) {
 		t.Errorf("judge() of a removed member = %v, want ErrRemoved", v.err())
 	}
 }

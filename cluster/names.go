@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"time"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // Two members with one name are usually a mistake: a copied setting, or another data directory than before. A leader adds no
@@ -38,7 +40,7 @@ type nameRefusal struct {
 }
 
 // nameTaken returns another member that has a node's name, unless the node has set ForceName.
-func (n *Node) nameTaken(m meta) (taken Member, ok bool) {
+func (n *Node) nameTaken(m peer.Meta) (taken Member, ok bool) {
 	if m.ForceName || m.Name == "" {
 		return Member{}, false
 	}
@@ -95,7 +97,7 @@ func (n *Node) nameRefused(p peerInfo) bool {
 
 // refuseName sends a node the refusal because of its name, and logs the first one.
 func (n *Node) refuseName(p peerInfo, taken Member) {
-	if n.gossip.first("name of " + p.meta.gossipName()) {
+	if n.gossip.first("name of " + p.meta.GossipName()) {
 		n.logger.Warn("member not added: its name is taken; remove the member that has the name, or start the new one with another --name or with --force-name",
 			"peer", p.meta.Name, "peer_id", p.meta.ID, "address", p.meta.Raft, "taken_by", taken.ID, "taken_by_address", taken.Address, "taken_by_alive", taken.Alive)
 	}
@@ -127,8 +129,8 @@ func (n *Node) failName(r nameRefusal) {
 
 // sameNames reports whether two of the nodes that would start a cluster have one name. If that lasts for namesApart, this node
 // halts if it is the one with the greater ID.
-func (n *Node) sameNames(set []meta) bool {
-	own, names, mine := n.meta(), make(map[string]meta), false
+func (n *Node) sameNames(set []peer.Meta) bool {
+	own, names, mine := n.meta(), make(map[string]peer.Meta), false
 	same := false
 	for _, m := range set { // sorted by ID
 		first, taken := names[m.Name]

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 func TestTwinsAreMembersOfOneName(t *testing.T) {
@@ -43,7 +45,7 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 			n.reconciled(t)
 		}
 	}
-	node := func(name string) meta {
+	node := func(name string) peer.Meta {
 		m := someMeta()
 		m.Name, m.Cluster = name, ""
 		n.gossip.learn(m, true)
@@ -58,7 +60,7 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 	for range 3 {
 		reconcile()
 	}
-	for _, m := range []meta{second, own} {
+	for _, m := range []peer.Meta{second, own} {
 		if _, ok := n.server(m.ID); ok {
 			t.Errorf("a node with the taken name %q was added", m.Name)
 		}
@@ -82,7 +84,7 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 	}
 	n.gossip.mu.Lock()
 	p = n.gossip.peers[first.ID]
-	p.meta.Name, p.met = "d", meta{}
+	p.meta.Name, p.met = "d", peer.Meta{}
 	n.gossip.peers[first.ID] = p
 	n.gossip.mu.Unlock()
 	if _, ok := n.nameTaken(second); ok {
@@ -92,7 +94,7 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 	if _, ok := n.server(second.ID); ok {
 		t.Error("a process that was refused, and has halted, is added when the name is free")
 	}
-	restarted := second.started()
+	restarted := startedAgain(second)
 	n.gossip.learn(restarted, true)
 	reconcile()
 	if _, ok := n.server(second.ID); !ok {
@@ -103,7 +105,7 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 	if _, ok := n.server(second.ID); ok {
 		t.Error("a node with the taken name was added")
 	}
-	second = second.started()
+	second = startedAgain(second)
 	second.ForceName = true
 	n.gossip.learn(second, true)
 	reconcile()
@@ -111,7 +113,7 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 		t.Error("a node with ForceName is not added")
 	}
 	// A member keeps its name even if another member has the same name.
-	if _, ok := n.nameTaken(meta{ID: free.ID, Name: "c"}); ok {
+	if _, ok := n.nameTaken(peer.Meta{ID: free.ID, Name: "c"}); ok {
 		t.Error("a member takes its own name")
 	}
 }
@@ -158,7 +160,7 @@ func TestRefusedName(t *testing.T) {
 		halts bool
 	}{
 		"new":                 {func() *Node { return waiting(nodeID(1), 0) }, func(n *Node) []byte { return said(n.process) }, true},
-		"another process":     {func() *Node { return waiting(nodeID(1), 0) }, func(*Node) []byte { return said(newProcess()) }, false},
+		"another process":     {func() *Node { return waiting(nodeID(1), 0) }, func(*Node) []byte { return said(peer.NewProcess()) }, false},
 		"no process":          {func() *Node { return waiting(nodeID(1), 0) }, func(*Node) []byte { return said("") }, false},
 		"garbage":             {func() *Node { return waiting(nodeID(1), 0) }, func(*Node) []byte { return []byte{nameRefused, '{'} }, false},
 		"member of a cluster": {func() *Node { return ofCluster(t) }, func(n *Node) []byte { return said(n.process) }, false},

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/logging"
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
 )
 
@@ -105,7 +106,7 @@ type Node struct {
 func Open(cfg Config) (_ *Node, err error) {
 	cfg.Timing, cfg.Events = cfg.Timing.withDefaults(), eventsOf(cfg)
 	n := &Node{
-		cfg: cfg, logger: cfg.Logger, process: newProcess(),
+		cfg: cfg, logger: cfg.Logger, process: peer.NewProcess(),
 		notify: make(chan bool), foreign: newForeign(cfg.Logger), changing: make(chan struct{}, 1), opened: make(chan struct{}), failed: make(chan struct{}), stopped: make(chan struct{}),
 		contradiction: contradiction{found: make(chan struct{})},
 	}
@@ -131,7 +132,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	if err := n.checkSecured(); err != nil {
 		return nil, err
 	}
-	if size, most := len(n.meta().encode()), maxMeta-roomForMeta; size > most {
+	if size, most := len(n.meta().Encode()), peer.MaxMeta-peer.RoomForMeta; size > most {
 		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", size, most)
 	}
 	n.gossip = newGossip(&n.cfg, n.meta, n.standing, n.foreign)
@@ -278,8 +279,8 @@ func (n *Node) start() {
 }
 
 // meta returns the metadata of this node.
-func (n *Node) meta() meta {
-	m := meta{
+func (n *Node) meta() peer.Meta {
+	m := peer.Meta{
 		Gossip: net.JoinHostPort(n.cfg.GossipHost, strconv.Itoa(n.cfg.GossipPort)),
 		ID:     n.id.Node(), Name: n.cfg.Name, Cluster: n.id.Cluster(), Starts: n.id.Starts(), Process: n.process,
 		Raft: n.cfg.RaftAddress, API: n.cfg.APIAddress, Version: n.cfg.Version, Commands: n.cfg.Commands,

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // answerWithin is the time after which a member that has not answered a handshake counts as silent. The handshake may still
@@ -152,7 +154,7 @@ func (n *Node) greetAll() {
 	}
 	for _, s := range n.servers() {
 		if string(s.ID) != n.ID() {
-			address[s.ID] = cmp.Or(address[s.ID], HostPort(s.Address))
+			address[s.ID] = cmp.Or(address[s.ID], peer.HostPort(s.Address))
 		}
 	}
 	greeted := make(chan struct{})

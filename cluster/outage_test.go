@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 func TestOutageNamesSilentVoters(t *testing.T) {
@@ -119,7 +121,7 @@ func TestReasonsOfFailedContactsAreShort(t *testing.T) {
 		"1 error occurred:\n\t* failed to join [::1]:1: the remote node left\n\n":                                                       "the remote node left",
 		"the peer has another\n\tcluster secret: copy a file":                                                                           "the peer has another cluster secret: copy a file",
 	} {
-		if got := reasonOf(fmt.Errorf("%s", text)); got != want {
+		if got := peer.Reason(fmt.Errorf("%s", text)); got != want {
 			t.Errorf("reasonOf(%q) = %q, want %q", text, got, want)
 		}
 	}

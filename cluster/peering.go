@@ -4,17 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // judge decides whether to accept a peer that dialed this node's Raft port. verified is the ID in the peer's certificate; it
 // is empty without a certificate, and the peer's metadata is then only a hint.
 func (n *Node) judge(h hello, verified string) handshakeReply {
-	raw := h.From.encode()
-	if _, err := decodeMeta(raw); err != nil {
+	raw := h.From.Encode()
+	if _, err := peer.DecodeMeta(raw); err != nil {
 		return handshakeReply{Refused: handshakeError, Detail: "bad metadata", why: err.Error()}
 	}
 	if n.cfg.Keys != nil && h.From.ID != verified {
@@ -51,46 +51,21 @@ func (n *Node) judge(h hello, verified string) handshakeReply {
 // onRefused halts this node if a peer refused its Raft connection because it was removed or is a duplicate.
 func (n *Node) onRefused(err error) {
 	switch {
-	case errors.Is(err, ErrRemoved):
-		n.Fail(ErrRemoved)
-	case errors.Is(err, ErrDuplicate):
+	case errors.Is(err, peer.ErrRemoved):
+		n.Fail(peer.ErrRemoved)
+	case errors.Is(err, peer.ErrDuplicate):
 		n.failDuplicate(err)
 	}
-}
-
-// nodeOf returns the ID in an address of raft's form; empty if there is none.
-func nodeOf(address string) string {
-	id, _, _ := strings.Cut(address, "@")
-	if uuid.Validate(id) != nil {
-		return ""
-	}
-	return id
-}
-
-// raftAddress returns a node's address in raft's form: "ID@host:port". Without the ID, raft would refuse two servers with one
-// address. But a node that lost its data returns as a new node at its old address, and the old node may not be removed yet.
-// The ID also lets a dialer name the node that it wants.
-func raftAddress(id, hostPort string) raft.ServerAddress {
-	return raft.ServerAddress(id + "@" + hostPort)
-}
-
-// HostPort returns the part of a node's Raft address, ID@host:port, that can be dialed.
-func HostPort(address raft.ServerAddress) string {
-	_, hostPort, ok := strings.Cut(string(address), "@")
-	if !ok {
-		return string(address)
-	}
-	return hostPort
 }
 
 // ServerAddr implements raft.ServerAddressProvider. It finds a node by its ID, so that a node may return at another address.
 // It returns the first address of where; dialing also tries the further addresses.
 func (n *Node) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	if string(id) == n.ID() {
-		return raftAddress(string(id), n.cfg.RaftAddress), nil
+		return peer.RaftAddress(string(id), n.cfg.RaftAddress), nil
 	}
 	if addresses, _ := n.where(string(id)); len(addresses) > 0 {
-		return raftAddress(string(id), addresses[0]), nil
+		return peer.RaftAddress(string(id), addresses[0]), nil
 	}
 	return "", fmt.Errorf("the address of member %s is not known", id)
 }
@@ -103,8 +78,8 @@ func (n *Node) where(id string) (addresses []string, certain int) {
 	if p.at != "" {
 		addresses = append(addresses, p.at)
 	}
-	if s, ok := n.server(id); ok && HostPort(s.Address) != p.at {
-		addresses = append(addresses, HostPort(s.Address))
+	if s, ok := n.server(id); ok && peer.HostPort(s.Address) != p.at {
+		addresses = append(addresses, peer.HostPort(s.Address))
 	}
 	certain = len(addresses)
 	for _, hint := range slices.Backward(p.hints) {

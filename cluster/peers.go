@@ -3,6 +3,8 @@ package cluster
 import (
 	"maps"
 	"slices"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // maxHints is the number of claimed addresses that are remembered of a node.
@@ -10,17 +12,17 @@ const maxHints = 4
 
 // peerInfo is the last report about a node. It stays after the node went away.
 type peerInfo struct {
-	meta  meta // claim of gossip, or of a caller without a checked certificate
+	meta  peer.Meta // claim of gossip, or of a caller without a checked certificate
 	alive bool
 	// lostAt is the time since which the node is not alive, in Unix ms; 0 if alive.
 	lostAt int64
-	met    meta     // metadata that the node itself sent in a handshake; zero before the first handshake
-	at     string   // address of the last successful handshake
-	hints  []string // claimed addresses, the latest one last
+	met    peer.Meta // metadata that the node itself sent in a handshake; zero before the first handshake
+	at     string    // address of the last successful handshake
+	hints  []string  // claimed addresses, the latest one last
 }
 
 // known returns the metadata that the node itself sent, or a claim if there is none yet.
-func (p peerInfo) known() meta {
+func (p peerInfo) known() peer.Meta {
 	if p.met.ID != "" {
 		return p.met
 	}
@@ -37,7 +39,7 @@ func hinted(hints []string, address string) []string {
 }
 
 // learn records a claim about a node, from gossip or a handshake.
-func (g *gossip) learn(m meta, alive bool) {
+func (g *gossip) learn(m peer.Meta, alive bool) {
 	if m.ID == g.self().ID {
 		g.heardOfSelf(m)
 		return
@@ -61,7 +63,7 @@ func (g *gossip) learn(m meta, alive bool) {
 
 // met records the metadata that a node itself sent. at is the address at which this node dialed it. If at is empty, the node
 // dialed this node and has a certificate.
-func (g *gossip) met(m meta, at string) {
+func (g *gossip) met(m peer.Meta, at string) {
 	if m.ID == g.self().ID {
 		return
 	}
@@ -101,17 +103,17 @@ func (g *gossip) setAlive(p *peerInfo, alive bool) {
 }
 
 // lives reports whether memberlist counts a process as alive. Requires g.mu held.
-func (g *gossip) lives(m meta) bool {
-	name := m.gossipName()
+func (g *gossip) lives(m peer.Meta) bool {
+	name := m.GossipName()
 	return g.members.names[name].alive || g.strangers.names[name].alive
 }
 
 // unmet lists the claims about live members that differ from the members' own metadata. Memberlist's records are claims too:
 // memberlist reports a record only when it changes, and a handshake may bring metadata that never reaches memberlist.
-func (g *gossip) unmet() []meta { return g.unmetAmong(g.records()) }
+func (g *gossip) unmet() []peer.Meta { return g.unmetAmong(g.records()) }
 
-func (g *gossip) unmetAmong(records map[string]meta) []meta {
-	var claims []meta
+func (g *gossip) unmetAmong(records map[string]peer.Meta) []peer.Meta {
+	var claims []peer.Meta
 	for _, p := range g.all() {
 		if member, _ := g.standing(p.meta.ID); !member || !p.alive {
 			continue
@@ -126,17 +128,17 @@ func (g *gossip) unmetAmong(records map[string]meta) []meta {
 }
 
 // sameNode reports whether two metadata are equal, except for what only nodes without a cluster use.
-func sameNode(a, b meta) bool {
+func sameNode(a, b peer.Meta) bool {
 	a.Expect, a.Quorum, b.Expect, b.Quorum = 0, "", 0, ""
 	return a == b
 }
 
 // records returns the metadata of other members that memberlist has, keyed by process.
-func (g *gossip) records() map[string]meta {
+func (g *gossip) records() map[string]peer.Meta {
 	g.mu.Lock()
 	all := maps.Clone(g.recorded)
 	g.mu.Unlock()
-	records, self := make(map[string]meta), g.self().ID
+	records, self := make(map[string]peer.Meta), g.self().ID
 	for _, m := range all {
 		if member, _ := g.standing(m.ID); member && m.ID != self {
 			records[m.Process] = m

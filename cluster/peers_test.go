@@ -12,6 +12,8 @@ import (
 
 	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // Addresses behind a working address do not delay a connection, and a wrong address before it delays the connection only
@@ -78,7 +80,7 @@ func TestForgedClaimsAreHints(t *testing.T) {
 	if !slices.Equal(addresses, []string{"at:1", honest.Raft, "forged:1"}) || certain != 2 {
 		t.Errorf("where() = %v, %d", addresses, certain)
 	}
-	if address, err := n.ServerAddr(raft.ServerID(id)); err != nil || HostPort(address) != "at:1" {
+	if address, err := n.ServerAddr(raft.ServerID(id)); err != nil || peer.HostPort(address) != "at:1" {
 		t.Errorf("ServerAddr() = %v, %v", address, err)
 	}
 	m, err := n.Member(id)
@@ -95,15 +97,15 @@ func TestForgedClaimsAreHints(t *testing.T) {
 	stalled := honest
 	stalled.Stalled = true // too briefly for a message of gossip
 	n.gossip.met(stalled, "at:1")
-	records := map[string]meta{honest.Process: honest}
-	if unmet := n.gossip.unmetAmong(records); !slices.Equal(unmet, []meta{honest}) {
+	records := map[string]peer.Meta{honest.Process: honest}
+	if unmet := n.gossip.unmetAmong(records); !slices.Equal(unmet, []peer.Meta{honest}) {
 		t.Errorf("claims %v are to be checked, want that of memberlist", unmet)
 	}
 	n.gossip.met(honest, "at:1")
 	if unmet := n.gossip.unmetAmong(records); len(unmet) != 0 {
 		t.Errorf("claims %v are to be checked after a handshake, and memberlist has the same", unmet)
 	}
-	moved := honest.started()
+	moved := startedAgain(honest)
 	moved.API = "moved:2"
 	n.gossip.learn(moved, true)
 	if p, _ := n.gossip.peer(id); p.meta != moved {
@@ -116,9 +118,9 @@ func TestForgedStartLeaves(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
 	p, _ := n.gossip.peer(id)
-	honest, forged := p.meta, p.meta.started()
-	node := func(m meta) *memberlist.Node { return &memberlist.Node{Name: m.gossipName(), Meta: m.encode()} }
-	for _, m := range []meta{honest, forged} {
+	honest, forged := p.meta, startedAgain(p.meta)
+	node := func(m peer.Meta) *memberlist.Node { return &memberlist.Node{Name: m.GossipName(), Meta: m.Encode()} }
+	for _, m := range []peer.Meta{honest, forged} {
 		if err := n.gossip.NotifyAlive(node(m)); err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +160,7 @@ func TestOldClaimToStallDoesNotCount(t *testing.T) {
 	voter := raft.Server{ID: raft.ServerID(id), Suffrage: raft.Voter, Address: "at:1"}
 	for led, want := range map[time.Duration]bool{time.Second + 1: false, stalledKnown + 1: true} {
 		n.ledFrom.Store(int64(n.gossip.mono() - led))
-		if m := n.describe(voter, meta{}, ""); m.Stalled != want {
+		if m := n.describe(voter, peer.Meta{}, ""); m.Stalled != want {
 			t.Errorf("with a leader for %v: %+v, want stalled %t", led, m, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -71,7 +72,7 @@ func probeSecured(ctx context.Context, conn net.Conn, node string) (Presence, er
 // probeOpen greets a node without a secret. It acts as a caller without a cluster, which changes nothing at the node.
 // The wanted node refuses it because it has no cluster; any other node refuses it because it wants another node.
 func probeOpen(_ context.Context, conn net.Conn, node string) (Presence, error) {
-	err := writeFrame(conn, hello{From: meta{ID: uuid.NewString(), Name: "probe", Process: newProcess(), Raft: "0.0.0.0:0"}, To: node})
+	err := writeFrame(conn, hello{From: peer.Meta{ID: uuid.NewString(), Name: "probe", Process: peer.NewProcess(), Raft: "0.0.0.0:0"}, To: node})
 	if err != nil {
 		return Unclear, err
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // failures returns the failed probes of one node, as counted by another.
@@ -61,7 +63,7 @@ func TestFailedConnectionsToMembersCount(t *testing.T) {
 		id   string
 		want uint64
 	}{{nodeID(3), 0}, {nodeID(2), 1}} {
-		a.gossip.peers = map[string]peerInfo{c.id: {meta: meta{ID: c.id, Gossip: closed}}}
+		a.gossip.peers = map[string]peerInfo{c.id: {meta: peer.Meta{ID: c.id, Gossip: closed}}}
 		if _, err := a.gossip.screen.DialAddressTimeout(memberlist.Address{Addr: closed}, time.Second); err == nil {
 			t.Fatal("connected to a closed port")
 		}

@@ -3,6 +3,8 @@ package cluster
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // A program that does not know the commands of its cluster cannot apply the log. A leader does not add a node with such a
@@ -19,7 +21,7 @@ type programRefusal struct {
 }
 
 // tooOld reports whether a node's program does not know the commands that the cluster uses.
-func (n *Node) tooOld(m meta) (used uint32, ok bool) {
+func (n *Node) tooOld(m peer.Meta) (used uint32, ok bool) {
 	if n.cfg.Used != nil {
 		used = n.cfg.Used()
 	}
@@ -33,7 +35,7 @@ func (n *Node) programRefused(p peerInfo) bool {
 	if !refused {
 		return false
 	}
-	if n.gossip.first("program of " + p.meta.gossipName()) {
+	if n.gossip.first("program of " + p.meta.GossipName()) {
 		n.logger.Warn("member not added: its program does not know the commands that the cluster uses; start the newer program there",
 			"peer", p.meta.Name, "peer_id", p.meta.ID, "address", p.meta.Raft, "used", used, "known", p.meta.Commands)
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // A leader adds no node whose program does not know the commands of the cluster, until the node runs a newer program.
@@ -30,7 +32,7 @@ func TestTooOldProgramIsNotAdded(t *testing.T) {
 		knows uint32
 		added bool
 	}{{1, false}, {0, false}, {2, true}} {
-		m = m.started()
+		m = startedAgain(m)
 		m.Commands = c.knows
 		n.gossip.learn(m, true)
 		for range 3 {
@@ -55,7 +57,7 @@ func TestRefusedProgram(t *testing.T) {
 		halts   bool
 	}{
 		"new":                 {func() *Node { return waiting(nodeID(1), 0) }, "", 3, true},
-		"another process":     {func() *Node { return waiting(nodeID(1), 0) }, newProcess(), 3, false},
+		"another process":     {func() *Node { return waiting(nodeID(1), 0) }, peer.NewProcess(), 3, false},
 		"known commands":      {func() *Node { return waiting(nodeID(1), 0) }, "", 1, false},
 		"member of a cluster": {func() *Node { return ofCluster(t) }, "", 3, false},
 	} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/events"
 )
 
@@ -73,7 +74,7 @@ func (n *Node) reconcile() error {
 		if n.programRefused(p) || n.nameRefused(p) || n.namesOpen() {
 			continue
 		}
-		err := n.settle(n.raft.AddNonvoter(raft.ServerID(p.meta.ID), raftAddress(p.meta.ID, p.meta.Raft), 0, enqueueTimeout))
+		err := n.settle(n.raft.AddNonvoter(raft.ServerID(p.meta.ID), peer.RaftAddress(p.meta.ID, p.meta.Raft), 0, enqueueTimeout))
 		if err == nil {
 			n.logger.Info("member joined as nonvoter", "peer", p.meta.Name, "peer_id", p.meta.ID, "address", p.meta.Raft, "actor", actorLeader)
 		}

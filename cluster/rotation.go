@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -57,7 +56,7 @@ func (n *Node) sign() {
 	var reports [][]string
 	servers := n.servers()
 	complete := len(servers) > 0
-	heard := func(p peerInfo) { reports = append(reports, p.meta.fingerprints()) }
+	heard := func(p peerInfo) { reports = append(reports, p.meta.Fingerprints()) }
 	for _, s := range servers {
 		p, known := n.gossip.peer(string(s.ID))
 		switch {
@@ -79,12 +78,4 @@ func (n *Node) sign() {
 	if chosen := choose(n.cfg.Keys.Fingerprints(), present, reports, complete); chosen != present && n.cfg.Keys.Sign(chosen) {
 		n.logger.Info("signing with another secret", "fingerprint", chosen)
 	}
-}
-
-// fingerprints returns the fingerprints of the secrets that a node reports to know.
-func (m meta) fingerprints() []string {
-	if m.Keys == "" {
-		return nil
-	}
-	return strings.Split(m.Keys, ",")
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -278,8 +279,8 @@ func TestForeignSecretIsExplained(t *testing.T) {
 		here, there       error // problems reported by the cluster and by the stranger
 	}{
 		"other secret":     {[]int{0}, []int{1}, errOtherKeys, errOtherKeys},
-		"open stranger":    {[]int{0}, nil, errOpenPeer, errSecuredPeer},
-		"secured stranger": {nil, []int{0}, errSecuredPeer, errOpenPeer},
+		"open stranger":    {[]int{0}, nil, errOpenPeer, peer.ErrEncrypts},
+		"secured stranger": {nil, []int{0}, peer.ErrEncrypts, errOpenPeer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -294,8 +295,8 @@ func TestForeignSecretIsExplained(t *testing.T) {
 			if err := d.gossip.join(a.meta().Gossip); !errors.Is(err, c.there) {
 				t.Errorf("join() = %v, want %v", err, c.there)
 			}
-			if _, _, err := a.Contact(t.Context(), d.meta().Gossip); !errors.Is(err, ErrMemberUnreachable) || !errors.Is(err, c.here) {
-				t.Errorf("Contact() = %v, want %v: %v", err, ErrMemberUnreachable, c.here)
+			if _, _, err := a.Contact(t.Context(), d.meta().Gossip); !errors.Is(err, peer.ErrUnreachable) || !errors.Is(err, c.here) {
+				t.Errorf("Contact() = %v, want %v: %v", err, peer.ErrUnreachable, c.here)
 			}
 			for _, h := range []*host{a, d} {
 				if lines := h.log.lines("peer cannot be understood"); lines != 1 {

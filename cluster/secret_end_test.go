@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -25,7 +26,7 @@ func TestConnectionEndsWithItsSecret(t *testing.T) {
 			}
 		}
 		a, b := layer(t, hosts[0].keys), layer(t, hosts[1].keys)
-		conn, err := a.dial(raftAddress(b.self.ID, b.listener.Addr().String()), forTerms, patience)
+		conn, err := a.dial(peer.RaftAddress(b.self.ID, b.listener.Addr().String()), forTerms, patience)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -39,7 +40,7 @@ func keyed(t *testing.T, numbers ...int) *trust.Keys {
 // layered is a stream layer with keys. It records the facts that its node would learn.
 type layered struct {
 	*streamLayer
-	self     meta
+	self     peer.Meta
 	verified chan string
 	foreign  chan error
 }
@@ -79,12 +80,12 @@ func TestSecretsOnTheRaftPort(t *testing.T) {
 		"acceptor has two":  {dialer: []int{1}, acceptor: []int{0, 1}},
 		"other secrets":     {dialer: []int{0}, acceptor: []int{1}, hears: errOtherKeys},
 		"dialer is open":    {acceptor: []int{0}, hears: errOpenPeer},
-		"dialer is secured": {dialer: []int{0}, hears: errSecuredPeer},
+		"dialer is secured": {dialer: []int{0}, hears: peer.ErrEncrypts},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, b := layer(t, keyed(t, c.dialer...)), layer(t, keyed(t, c.acceptor...))
-			conn, err := a.dial(raftAddress(b.self.ID, b.listener.Addr().String()), forTerms, patience)
+			conn, err := a.dial(peer.RaftAddress(b.self.ID, b.listener.Addr().String()), forTerms, patience)
 			if (err == nil) != (c.hears == nil) {
 				t.Fatalf("dial() = %v", err)
 			}
@@ -178,7 +179,7 @@ func TestRefusedConnectionsAreForgotten(t *testing.T) {
 	node.judge = func(hello, string) handshakeReply { return handshakeReply{Refused: memberRemoved} }
 	refuses := newStreamLayer(listener, keys, node, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = refuses.Close() })
-	if _, err := layer(t, keyed(t, 0)).dial(raftAddress(refuses.self().ID, inner.Addr().String()), forRaft, patience); err == nil {
+	if _, err := layer(t, keyed(t, 0)).dial(peer.RaftAddress(refuses.self().ID, inner.Addr().String()), forRaft, patience); err == nil {
 		t.Fatal("a refused connection was made")
 	}
 	eventually(t, "the acceptor closes the connection", func() bool { return listener.closed.Load() == 1 })
@@ -258,7 +259,7 @@ func closeWhileDialing(t *testing.T, keys *trust.Keys) {
 	a := layer(t, keys)
 	dialed := make(chan error, 1)
 	go func() {
-		conn, err := a.dial(raftAddress(silent.ID, listener.Addr().String()), forTerms, patience)
+		conn, err := a.dial(peer.RaftAddress(silent.ID, listener.Addr().String()), forTerms, patience)
 		if err == nil {
 			_ = conn.Close()
 		}
@@ -289,7 +290,7 @@ func TestCertificateIsOfTheNode(t *testing.T) {
 	}
 	a, b := layer(t, n.cfg.Keys), layer(t, n.cfg.Keys)
 	for range 20 {
-		if conn, err := a.dial(raftAddress(someMeta().ID, b.listener.Addr().String()), forTerms, patience); err == nil {
+		if conn, err := a.dial(peer.RaftAddress(someMeta().ID, b.listener.Addr().String()), forTerms, patience); err == nil {
 			_ = conn.Close()
 			t.Error("the acceptor impersonated another member")
 		}
@@ -329,7 +330,7 @@ func TestRefusalsNameNoIDs(t *testing.T) {
 	other := someMeta()
 	for _, h := range []hello{{From: someMeta(), To: n.ID()}, {From: sameCluster(n), To: other.ID}} {
 		reply := n.judge(h, "")
-		if reply.Refused == accepted || reply.From != (meta{}) {
+		if reply.Refused == accepted || reply.From != (peer.Meta{}) {
 			t.Errorf("judge() = %+v", reply)
 		}
 		for _, id := range []string{n.ID(), n.ClusterID()} {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 const (
@@ -28,10 +30,10 @@ type OtherClusterError struct {
 }
 
 func (e *OtherClusterError) Error() string {
-	return fmt.Sprintf("%v: %s (%s) is in cluster %s, this member in cluster %s", ErrOtherCluster, e.Name, e.Address, e.Theirs, e.Ours)
+	return fmt.Sprintf("%v: %s (%s) is in cluster %s, this member in cluster %s", peer.ErrOtherCluster, e.Name, e.Address, e.Theirs, e.Ours)
 }
 
-func (*OtherClusterError) Unwrap() error { return ErrOtherCluster }
+func (*OtherClusterError) Unwrap() error { return peer.ErrOtherCluster }
 
 // seeds holds the state of the addresses in --join.
 type seeds struct {
@@ -65,7 +67,7 @@ func (n *Node) contacted(address string, err error) {
 // confirmed reports whether the node of another cluster is at the seed and names its other cluster when it is dialed. Gossip
 // is not enough: another node may have answered meanwhile, and a recorded message can be replayed.
 func (n *Node) confirmed(other *OtherClusterError) bool {
-	return other.seed && n.greeter != nil && errors.Is(n.greeter.Greet(raft.ServerID(other.id), raft.ServerAddress(other.Address)), ErrOtherCluster)
+	return other.seed && n.greeter != nil && errors.Is(n.greeter.Greet(raft.ServerID(other.id), raft.ServerAddress(other.Address)), peer.ErrOtherCluster)
 }
 
 // alone reports whether this node is the only one in its Raft configuration.

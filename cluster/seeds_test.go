@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // closing closes a node.
@@ -47,8 +49,8 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 		"no seed":            {address: "other:1"},
 		"another node spoke": {elsewhere: true, lines: 1},
 		"a recorded message": {silent: true, lines: 1},
-		"silence":            {err: ErrMemberUnreachable},
-		"a lost other error": {err: ErrOtherCluster},
+		"silence":            {err: peer.ErrUnreachable},
+		"a lost other error": {err: peer.ErrOtherCluster},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +64,7 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 			untilLeader(t, n)
 			n = withSeeds(n, seed)
 			dialed := new(answering)
-			dialed.with(ErrOtherCluster)
+			dialed.with(peer.ErrOtherCluster)
 			if c.silent {
 				dialed.with(errors.New("connection refused"))
 			}
@@ -70,7 +72,7 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 			n.seeds.since -= c.after
 			if c.among {
 				m := someMeta()
-				if err := n.raft.AddNonvoter(raft.ServerID(m.ID), raftAddress(m.ID, m.Raft), 0, 0).Error(); err != nil {
+				if err := n.raft.AddNonvoter(raft.ServerID(m.ID), peer.RaftAddress(m.ID, m.Raft), 0, 0).Error(); err != nil {
 					t.Fatal(err)
 				}
 			}

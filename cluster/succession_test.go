@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // If a voter supported two candidates in one term, both could call an election.
@@ -172,7 +174,7 @@ func TestLeaderOpensConnectionsAgainAtOnce(t *testing.T) {
 			for round := range 5 {
 				request := &raft.AppendEntriesRequest{RPCHeader: head(), Term: 1}
 				var resp raft.AppendEntriesResponse
-				err := g.AppendEntries(raft.ServerID(b.self.ID), raftAddress(b.self.ID, box.address), request, &resp)
+				err := g.AppendEntries(raft.ServerID(b.self.ID), peer.RaftAddress(b.self.ID, box.address), request, &resp)
 				if err != nil || !resp.Success {
 					t.Fatalf("round %d: %+v, %v", round, resp, err)
 				}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // Asker requests what a node knows. A simulated Transport may implement it.
@@ -64,7 +66,7 @@ func (t *terms) AskMark(ctx context.Context, id raft.ServerID, address raft.Serv
 }
 
 func (t *terms) ask(ctx context.Context, id raft.ServerID, address raft.ServerAddress, wants uint64) (answer, error) {
-	c, err := t.conn(raftAddress(string(id), HostPort(address)))
+	c, err := t.conn(peer.RaftAddress(string(id), peer.HostPort(address)))
 	if err != nil {
 		return answer{}, err
 	}
@@ -204,12 +206,12 @@ func (c *termConn) ask(ctx context.Context, wants uint64) (answer, error) {
 	select {
 	case a, ok := <-answered:
 		if !ok {
-			return answer{}, fmt.Errorf("%w: the connection broke", ErrMemberUnreachable)
+			return answer{}, fmt.Errorf("%w: the connection broke", peer.ErrUnreachable)
 		}
 		return a, nil
 	case <-timeout.C:
-		c.fail(ErrMemberUnreachable)
-		return answer{}, ErrMemberUnreachable
+		c.fail(peer.ErrUnreachable)
+		return answer{}, peer.ErrUnreachable
 	case <-ctx.Done():
 		c.mu.Lock()
 		delete(c.asked, number)

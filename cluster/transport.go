@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/internal/accept"
 	"github.com/snowraft/snowraft/internal/lines"
@@ -35,7 +36,7 @@ const (
 
 // streamLayer carries raft over TCP connections that begin with a handshake, inside TLS if the cluster has a secret.
 //
-// Raft knows only addresses, so raft's address of a node is "ID@host:port" (see raftAddress). From that, the dialer knows the
+// Raft knows only addresses, so raft's address of a node is "ID@host:port" (see RaftAddress). From that, the dialer knows the
 // ID of the node that it wants.
 type streamLayer struct {
 	peering
@@ -55,14 +56,14 @@ type streamLayer struct {
 type peering struct {
 	connect func(ctx context.Context, network, address string) (net.Conn, error) // nil: the machine's network
 
-	self  func() meta
+	self  func() peer.Meta
 	judge func(h hello, verified string) handshakeReply // verified is the ID in the caller's certificate; empty without one
 	// where lists the addresses at which a node may be, the most certain ones first; certain is the number before the hints.
 	where func(id string) (addresses []string, certain int)
-	met   func(m meta, at string) // called with the metadata that a node sent at a dialed address
+	met   func(m peer.Meta, at string) // called with the metadata that a node sent at a dialed address
 	// earlier returns the process of m's node that was met before, and its possible addresses; none if that process is m.
-	earlier   func(m meta) (earlier meta, addresses []string)
-	duplicate func(m, earlier meta)          // called when these two processes of one node are both alive
+	earlier   func(m peer.Meta) (earlier peer.Meta, addresses []string)
+	duplicate func(m, earlier peer.Meta)     // called when these two processes of one node are both alive
 	refused   func(error)                    // called when a peer refuses this node
 	foreign   func(from net.Addr, err error) // called for connections on which TLS or the handshake fails
 	term      func() (term uint64, ok bool)  // returns the current term; ok is false before there is one
@@ -70,7 +71,7 @@ type peering struct {
 	links     *links
 	witness   func(ctx context.Context, candidate string, question Loss) LossReply
 	life      func(ctx context.Context, other string, nonce string) life
-	learnLife func(from meta, theirs life) Relation
+	learnLife func(from peer.Meta, theirs life) Relation
 	hearID    func(id, host string) // called when a member hangs up after TLS
 	claimLife func(c claim)         // called with the address of a member that was not expected there
 }
@@ -154,7 +155,7 @@ func (s *streamLayer) serve(conn net.Conn, place *places.Place, after *admitted)
 		_ = secured.Close()
 		return
 	}
-	link := &linkedConn{placed, s.links.add(origin{said.From.ID, said.From.Process}, hostOf(conn.RemoteAddr()))}
+	link := &linkedConn{placed, s.links.add(origin{said.From.ID, said.From.Process}, peer.Host(conn.RemoteAddr()))}
 	select {
 	case s.conns <- link:
 	case <-s.ctx.Done():
@@ -193,11 +194,11 @@ func (s *streamLayer) shake(raw net.Conn) (_ net.Conn, said hello, reply handsha
 	var head bytes.Buffer
 	said, reply, err = receive(heardBefore{conn, io.TeeReader(conn, &head)}, func(h hello) handshakeReply { return s.receptive(h, verified) })
 	if err != nil {
-		if !errors.Is(err, errSecuredPeer) || announces(conn, head.Bytes()) {
+		if !errors.Is(err, peer.ErrEncrypts) || announces(conn, head.Bytes()) {
 			s.foreign(from, err)
 		}
 		if verified != "" && errors.Is(err, io.EOF) {
-			s.hearID(verified, hostOf(from))
+			s.hearID(verified, peer.Host(from))
 		}
 		return nil, said, reply, err
 	}
@@ -250,7 +251,7 @@ func (s *streamLayer) Close() error {
 // Addr implements net.Listener. It returns the address at which other nodes reach this node, in raft's form.
 func (s *streamLayer) Addr() net.Addr {
 	m := s.self()
-	return advertised(raftAddress(m.ID, m.Raft))
+	return advertised(peer.RaftAddress(m.ID, m.Raft))
 }
 
 type advertised string

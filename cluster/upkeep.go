@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
@@ -31,7 +32,7 @@ func (n *Node) watch() {
 			n.Fail(&StalledError{Dir: n.cfg.DataDir, Lasts: d})
 		}
 		if member, _ := n.IsMember(); !member && n.cfg.Removed.IsRemoved(n.ID()) {
-			n.Fail(ErrRemoved)
+			n.Fail(peer.ErrRemoved)
 		}
 		n.announceStall()
 		n.gossip.forget()

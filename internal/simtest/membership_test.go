@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/depth"
 )
 
@@ -103,7 +104,7 @@ func TestRemovalOfTheLeader(t *testing.T) {
 		})
 		// The removed member searches for members every 10 s, and queries them while it knows no leader.
 		w.until(2*recovery, "the removed member notices", func() bool { return gone.failed() != nil })
-		if err := gone.failed(); !errors.Is(err, cluster.ErrRemoved) {
+		if err := gone.failed(); !errors.Is(err, peer.ErrRemoved) {
 			t.Errorf("the removed member failed with %v, want an ErrRemoved", err)
 		}
 		undisturbed(w.live(), time.Minute)

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 // transportTimeout is the time that a message waits for an answer that does not come.
@@ -33,7 +34,7 @@ func newRaftPort(net *network, self *process) *raftPort {
 
 // call carries one request for a node and its answer.
 func (r *raftPort) call(id raft.ServerID, target raft.ServerAddress, request func(to *process) error) error {
-	to := r.net.at(cluster.HostPort(target)).proc()
+	to := r.net.at(peer.HostPort(target)).proc()
 	if err := r.reach(to); err != nil {
 		return err
 	}
@@ -258,7 +259,7 @@ func (r *raftPort) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, args
 	return r.call(id, to, func(*process) error {
 		err := r.InmemTransport.InstallSnapshot(id, to, args, resp, data)
 		if err == nil && resp.Success {
-			n := r.net.at(cluster.HostPort(to))
+			n := r.net.at(peer.HostPort(to))
 			n.installed.Add(1)
 			n.counts.snapshots.Add(1)
 		}

@@ -1,9 +1,10 @@
-package cluster
+package peer
 
 import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -11,9 +12,9 @@ import (
 	"github.com/snowraft/snowraft/internal/names"
 )
 
-// meta is the information that a node sends about itself, in gossip and in the
+// Meta is the information that a node sends about itself, in gossip and in the
 // handshake of every Raft connection.
-type meta struct {
+type Meta struct {
 	ID      string `json:"i"`
 	Name    string `json:"n"`
 	Cluster string `json:"c,omitempty"` // empty if the node has joined no cluster yet
@@ -47,18 +48,18 @@ type meta struct {
 }
 
 const (
-	// maxMeta is memberlist's limit.
-	maxMeta = 512
-	// roomForMeta is the number of bytes by which a node's metadata may grow after its start: by a cluster, by a quorum or by
+	// MaxMeta is memberlist's limit.
+	MaxMeta = 512
+	// RoomForMeta is the number of bytes by which a node's metadata may grow after its start: by a cluster, by a quorum or by
 	// silent voters, by more secrets, and by what is wrong with it.
-	roomForMeta = 140
+	RoomForMeta = 140
 	// maxProcess is the greatest length of Process, in bytes.
 	maxProcess = 16
-	// maxKeys is the greatest number of secrets in Keys.
-	maxKeys = 4
+	// MaxKeys is the greatest number of secrets in Keys.
+	MaxKeys = 4
 )
 
-func (m meta) encode() []byte {
+func (m Meta) Encode() []byte {
 	raw, err := json.Marshal(m)
 	if err != nil {
 		panic(err) // strings and numbers only
@@ -66,11 +67,11 @@ func (m meta) encode() []byte {
 	return raw
 }
 
-// decodeMeta decodes and checks bytes from a peer, which can be arbitrary.
-func decodeMeta(raw []byte) (meta, error) {
-	var m meta
-	if len(raw) > maxMeta {
-		return m, fmt.Errorf("metadata of %d bytes: expected at most %d bytes", len(raw), maxMeta)
+// DecodeMeta decodes and checks bytes from a peer, which can be arbitrary.
+func DecodeMeta(raw []byte) (Meta, error) {
+	var m Meta
+	if len(raw) > MaxMeta {
+		return m, fmt.Errorf("metadata of %d bytes: expected at most %d bytes", len(raw), MaxMeta)
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return m, fmt.Errorf("metadata: %w", err)
@@ -78,8 +79,8 @@ func decodeMeta(raw []byte) (meta, error) {
 	if uuid.Validate(m.ID) != nil || (m.Cluster != "" && uuid.Validate(m.Cluster) != nil) {
 		return m, fmt.Errorf("metadata: bad ID %q or cluster ID %q", m.ID, m.Cluster)
 	}
-	if len(m.fingerprints()) > maxKeys {
-		return m, fmt.Errorf("metadata: %d secrets", len(m.fingerprints()))
+	if len(m.Fingerprints()) > MaxKeys {
+		return m, fmt.Errorf("metadata: %d secrets", len(m.Fingerprints()))
 	}
 	if m.Process == "" || len(m.Process) > maxProcess {
 		return m, fmt.Errorf("metadata: bad process %q", m.Process)
@@ -91,7 +92,7 @@ func decodeMeta(raw []byte) (meta, error) {
 }
 
 // checkTexts returns an error unless all texts are safe to print, and the name is one that a member may have.
-func (m meta) checkTexts() error {
+func (m Meta) checkTexts() error {
 	for noun, text := range map[string]string{
 		"process": m.Process, "Raft address": m.Raft, "API address": m.API, "gossip address": m.Gossip, "version": m.Version,
 		"fingerprints": m.Keys, "quorum": m.Quorum, "silent voters": m.Silent,
@@ -103,12 +104,20 @@ func (m meta) checkTexts() error {
 	return names.Check("metadata: name", m.Name)
 }
 
-// gossipName returns the node's name in gossip. It differs between processes, so that a node that returns at another address
+// GossipName returns the node's name in gossip. It differs between processes, so that a node that returns at another address
 // does not have to wait until its old address was declared dead.
-func (m meta) gossipName() string { return m.ID + "/" + m.Process }
+func (m Meta) GossipName() string { return m.ID + "/" + m.Process }
 
-// newProcess returns a random identifier for a process.
-func newProcess() string {
+// NewProcess returns a random identifier for a process.
+func NewProcess() string {
 	raw := uuid.New()
 	return base64.RawURLEncoding.EncodeToString(raw[:6])
+}
+
+// Fingerprints returns the fingerprints of the secrets that a node reports to know.
+func (m Meta) Fingerprints() []string {
+	if m.Keys == "" {
+		return nil
+	}
+	return strings.Split(m.Keys, ",")
 }

@@ -1,0 +1,49 @@
+package peer
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/snowraft/snowraft/cluster/screen"
+)
+
+var (
+	// ErrRemoved reports that this node was removed from its cluster.
+	ErrRemoved = errors.New("this member was removed from the cluster; empty its data directory to let it join again as a new member")
+	// ErrDuplicate reports that another process has this node's identity.
+	ErrDuplicate = errors.New("another process has the identity of this member")
+	// ErrUnreachable reports that another member cannot be contacted. Its reason in the API is MEMBER_UNREACHABLE.
+	ErrUnreachable = errors.New("member cannot be contacted")
+	// ErrOtherCluster reports that a peer belongs to another cluster.
+	ErrOtherCluster = errors.New("the member belongs to another cluster")
+	// ErrEncrypts reports a peer with a cluster secret, to a member without one.
+	ErrEncrypts = errors.New("the peer encrypts, and this member has no cluster secret: restart this member with --secret-file, " +
+		"with the file that the peer uses")
+)
+
+// Reason returns a short reason of a failed attempt to reach a node.
+func Reason(err error) string {
+	text := err.Error()
+	for _, r := range networkReasons {
+		if strings.Contains(text, r.in) {
+			return r.short
+		}
+	}
+	if _, reason, ok := strings.Cut(text, "failed to join "); ok { // memberlist's, with the address and several lines
+		_, text, _ = strings.Cut(reason, ": ")
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// networkReasons maps the usual reasons in network errors, whose texts are long, to short forms.
+var networkReasons = []struct{ in, short string }{
+	{"connection refused", "connection refused"},
+	{"no such host", "no such host"},
+	{"no route to host", "no route to host"},
+	{"network is unreachable", "network is unreachable"},
+	{"connection reset", "connection reset"},
+	{"timeout", "timed out"},
+	{"deadline exceeded", "timed out"},
+	{"EOF", "connection closed"},
+	{screen.ErrRefused.Error(), "no member's gossip answers there"},
+}
