@@ -107,7 +107,7 @@ func (n *Node) testify(err error) {
 		n.noteSetBack(fmt.Sprintf("disks were set back to older copies: %v; issuing nothing, and keeping the log as evidence", err))
 		n.contradiction.err = err
 		close(n.contradiction.found)
-		n.leader.send()
+		n.leader.Send()
 	})
 }
 

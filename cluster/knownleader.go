@@ -17,7 +17,7 @@ func (n *Node) observeLeader() {
 		for {
 			select {
 			case <-observations:
-				n.leader.send()
+				n.leader.Send()
 			case <-n.ctx.Done():
 				n.raft.DeregisterObserver(observer)
 				return

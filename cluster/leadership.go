@@ -50,7 +50,7 @@ func (n *Node) follow() {
 				n.cfg.Events.Note(events.Election, slog.LevelInfo, fmt.Sprintf("%s was elected leader in term %d: %s", n.cfg.Name, term, cause.because()))
 				stop = n.startLeading()
 			}
-			n.leader.send()
+			n.leader.Send()
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (n *Node) lead(ctx context.Context) {
 	n.fitSince, n.refusedNames, n.ledSince = nil, make(map[string]refusedName), n.gossip.mono()
 	accepted = true
 	n.leads.Store(term)
-	n.leader.send()
+	n.leader.Send()
 	defer func() {
 		n.changing <- struct{}{} // a change ends in the term in which it began
 		n.leads.Store(0)
@@ -234,7 +234,7 @@ func (n *Node) Leader() (Member, bool) {
 }
 
 // LeaderChanged returns a channel that is closed when the known leader changes, or when this node becomes ready to lead.
-func (n *Node) LeaderChanged() <-chan struct{} { return n.leader.next() }
+func (n *Node) LeaderChanged() <-chan struct{} { return n.leader.Next() }
 
 func (n *Node) hasSuccessor() bool {
 	return slices.ContainsFunc(n.servers(), func(s raft.Server) bool {

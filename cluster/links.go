@@ -3,6 +3,8 @@ package cluster
 import (
 	"net"
 	"sync"
+
+	"github.com/snowraft/snowraft/internal/broadcast"
 )
 
 // links counts the open Raft connections that processes of other nodes opened to this node.
@@ -13,7 +15,7 @@ type links struct {
 	hosts   map[string]*openHost // keyed by the ID of the node
 	missed  origin               // process of the last call of miss
 	returns uint64               // counts the links that a missed process opened while it had none
-	moved   broadcast            // sent when a process opens its first link, or its last link closes
+	moved   broadcast.Signal     // sent when a process opens its first link, or its last link closes
 }
 
 // origin is a process of a node.
@@ -45,7 +47,7 @@ func (l *links) add(from origin, host string) (remove func()) {
 		if from == l.missed {
 			l.returns++
 		}
-		l.moved.send()
+		l.moved.Send()
 	}
 	l.opened++
 	o.count, o.newest = o.count+1, l.opened
@@ -66,7 +68,7 @@ func (l *links) remove(from origin, o *openLinks) {
 	defer l.mu.Unlock()
 	if o.count--; o.count == 0 {
 		delete(l.open, from)
-		l.moved.send()
+		l.moved.Send()
 	}
 	if h := l.hosts[from.id]; h.count > 1 {
 		h.count--

@@ -17,6 +17,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
+	"github.com/snowraft/snowraft/internal/broadcast"
 )
 
 // Node is one running node. Its methods may be called from any goroutine.
@@ -63,7 +64,7 @@ type Node struct {
 	refusedNames map[string]refusedName    // keyed by process; while leading only
 	ledSince     time.Duration             // start of leading, on the monotonic clock; while leading only
 	sameSince    time.Duration             // start of the wait next to a node with its name; see sameNames
-	leader       broadcast                 // sent when the known leader changes
+	leader       broadcast.Signal          // sent when the known leader changes
 	quorum       atomic.Pointer[string]    // meta.Quorum
 	stalled      atomic.Bool               // meta.Stalled
 	silent       atomic.Value              // meta.Silent

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/broadcast"
 )
 
 // When a process stops, its connections close and its host refuses new ones. So the followers of a leader need no timeout to
@@ -35,17 +37,17 @@ type watched struct {
 // succession holds the findings of this node about the leader, and the candidate that this node supports.
 type succession struct {
 	mu       sync.Mutex
-	lost     watched   // last leader that was found to be gone
-	changed  broadcast // sent when lost changes
-	term     uint64    // term of the lost leader for which this node last supported a candidate
-	promised string    // ID of that candidate; empty after withdraw
+	lost     watched          // last leader that was found to be gone
+	changed  broadcast.Signal // sent when lost changes
+	term     uint64           // term of the lost leader for which this node last supported a candidate
+	promised string           // ID of that candidate; empty after withdraw
 }
 
 func (s *succession) lose(w watched) {
 	s.mu.Lock()
 	s.lost = w
 	s.mu.Unlock()
-	s.changed.send()
+	s.changed.Send()
 }
 
 func (s *succession) last() watched {
@@ -91,7 +93,7 @@ func (n *Node) watchLeader() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		changed, moved := n.LeaderChanged(), n.links.moved.next()
+		changed, moved := n.LeaderChanged(), n.links.moved.Next()
 		w = n.follows(w)
 		switch {
 		case w.process == "":
@@ -291,7 +293,7 @@ func (n *Node) Witness(ctx context.Context, candidate string, question Loss) Los
 	defer cancel()
 	leader := origin{question.Leader, question.Process}
 	for {
-		changed := n.succession.changed.next()
+		changed := n.succession.changed.Next()
 		if n.links.has(leader) {
 			return deny("the leader is connected")
 		}

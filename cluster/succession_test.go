@@ -42,7 +42,7 @@ func TestLinksOfProcesses(t *testing.T) {
 	t.Parallel()
 	var l links
 	old, now := origin{"a", "1"}, origin{"a", "2"}
-	moved := l.moved.next()
+	moved := l.moved.Next()
 	first := l.add(old, "")
 	<-moved
 	second := l.add(old, "")
@@ -50,7 +50,7 @@ func TestLinksOfProcesses(t *testing.T) {
 	if l.process("a") != "2" || l.process("b") != "" {
 		t.Errorf("the newest links are of %q and %q", l.process("a"), l.process("b"))
 	}
-	moved = l.moved.next()
+	moved = l.moved.Next()
 	first()
 	first()
 	select {
@@ -181,7 +181,7 @@ func TestLeaderOpensConnectionsAgainAtOnce(t *testing.T) {
 				if !b.links.has(from) {
 					t.Error("the acceptor counts no link")
 				}
-				gone := b.links.moved.next()
+				gone := b.links.moved.Next()
 				box.reset()
 				select {
 				case <-gone:
