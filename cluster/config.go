@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/clock"
@@ -87,7 +88,7 @@ type Config struct {
 	Removed RemovedMembers
 
 	// Lives returns what the state knows about other lives of the cluster; nil if nothing. It may be called from any goroutine.
-	Lives func() Lives
+	Lives func() lives.Lives
 	// History is the record of the FSM's history, by which the node notices that disks were set back; nil: none.
 	History History
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/trust"
@@ -86,7 +87,7 @@ func (s *streamLayer) greet(ctx context.Context, id, addr string, what purpose) 
 	if s.keys != nil {
 		secured, err := s.keys.ConnectMember(ctx, raw, s.self().ID, id, memberProtocol)
 		if errors.Is(err, trust.ErrOtherMember) {
-			s.claimLife(claim{address: addr})
+			s.claimLife(lives.Claim{Address: addr})
 		}
 		if err != nil {
 			s.foreign(raw.RemoteAddr(), err)

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
 )
 
@@ -40,7 +41,7 @@ func agreeing(m peer.Meta) peering {
 		earlier: func(peer.Meta) (peer.Meta, []string) { return peer.Meta{}, nil }, duplicate: func(peer.Meta, peer.Meta) {},
 		refused: func(error) {}, foreign: func(net.Addr, error) {}, term: func() (uint64, bool) { return 1, true },
 		links: new(links), witness: func(context.Context, string, Loss) LossReply { return LossReply{} },
-		hearID: func(string, string) {}, claimLife: func(claim) {},
+		hearID: func(string, string) {}, claimLife: func(lives.Claim) {},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/memberlist"
 
+	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/clock"
@@ -46,7 +47,7 @@ type gossip struct {
 
 	standing func(id string) (member, voter bool) // standing in the Raft configuration
 	foreign  *foreign
-	heard    heardLives
+	lives    *lives.Observer
 	probes   probes
 	// roundTrip receives the round-trip time of a datagram to a member; may be nil.
 	roundTrip func(member string, took time.Duration)
@@ -75,7 +76,7 @@ func newGossip(cfg *Config, self func() peer.Meta, standing func(string) (member
 	after := nameKept + 2*maxPeers*cfg.Timing.GossipProbe
 	return &gossip{
 		began: cfg.Watch.Now().Wall, interval: min(time.Second, cfg.Timing.GossipProbe), roundTrip: cfg.Meter.RoundTrip,
-		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, heard: newHeardLives(cfg.Lives), announcing: make(chan struct{}, 1), self: self, standing: standing,
+		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, announcing: make(chan struct{}, 1), self: self, lives: lives.NewObserver(self, cfg.Lives, cfg.Watch), standing: standing,
 		peers: make(map[string]peerInfo), recorded: make(map[string]peer.Meta), introduced: make(map[string]bool),
 		changed: make(chan struct{}, 1), claims: make(chan struct{}, 1),
 		members: newRoster(maxPeers, after), strangers: newRoster(maxPeers, after),
@@ -199,7 +200,7 @@ func (g *gossip) close() error {
 func (g *gossip) compatible(m peer.Meta) error {
 	own := g.self().Cluster
 	if own != "" && m.Cluster != "" && own != m.Cluster {
-		g.claimNode(m)
+		g.lives.ClaimNode(m)
 		return &OtherClusterError{id: m.ID, Name: m.Name, Address: m.Raft, Theirs: m.Cluster, Ours: own}
 	}
 	return nil
@@ -322,7 +323,7 @@ func (g *gossip) NotifyLeave(n *memberlist.Node) {
 	ok = ok && p.meta.Process == m.Process
 	switch {
 	case ok && member:
-		if p.met.Process != m.Process && g.lives(p.met) {
+		if p.met.Process != m.Process && g.heardAlive(p.met) {
 			p.meta = p.met // the process that left was forged
 		} else {
 			g.setAlive(&p, false)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
 )
 
@@ -39,15 +40,15 @@ const (
 	forRaft  purpose = ""
 	forTerms purpose = "terms" // see terms
 	forLoss  purpose = "loss"  // see Loss
-	forLives purpose = "lives" // see life
+	forLives purpose = "lives" // see lives.Message
 )
 
 // handshakeReply is the acceptor's answer. A refusal contains no IDs, because any program may have dialed.
 type handshakeReply struct {
-	Refused refusal   `json:"refused,omitempty"`
-	Detail  string    `json:"detail,omitempty"`
-	From    peer.Meta `json:"from,omitzero"`  // the acceptor, if it accepts
-	Life    *life     `json:"life,omitempty"` // only in an exchange of lives
+	Refused refusal        `json:"refused,omitempty"`
+	Detail  string         `json:"detail,omitempty"`
+	From    peer.Meta      `json:"from,omitzero"`  // the acceptor, if it accepts
+	Life    *lives.Message `json:"life,omitempty"` // only in an exchange of lives
 
 	why string // detail for the acceptor's own log
 }
@@ -129,7 +130,7 @@ func writeFrame(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
-	frame := binary.BigEndian.AppendUint16([]byte(peer.Magic), uint16(len(body))) //nolint:gosec // at most maxLife
+	frame := binary.BigEndian.AppendUint16([]byte(peer.Magic), uint16(len(body))) //nolint:gosec // at most lives.MaxMessage
 	_, err = w.Write(append(frame, body...))
 	return err
 }

@@ -73,6 +73,7 @@ func ofCluster(t *testing.T) *Node {
 		Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}),
 	}
 	n.gossip = newGossip(&n.cfg, n.meta, func(string) (bool, bool) { return false, false }, newForeign(slog.New(slog.DiscardHandler)))
+	n.lives = n.gossip.lives
 	if v := n.judge(hello{From: sameCluster(n), To: n.ID()}, ""); v.err() != nil {
 		t.Fatalf("one of its own is refused: %+v", v)
 	}

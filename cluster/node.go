@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
@@ -28,30 +29,31 @@ import (
 //   - observeLeader, watchLeader: changes of the known leader; the end of the leader's process
 //   - bootstrap, report: until the node belongs to a cluster; log lines and events about the cluster
 //   - watch: clock, disk, own membership
-//   - rejoin, meet, meetLives: seeds and lost members; claims about members; other lives of the cluster
+//   - rejoin, meet, observeLives: seeds and lost members; claims about members; other lives of the cluster
 //   - keepWatermark: the file of the watermark
 //   - probe, rotate: members while there is no leader; secrets
 type Node struct {
-	cfg       Config
-	logger    *slog.Logger
-	id        *storage.Identity
-	aside     storage.Aside // keeps a node that has joined no cluster from founding one
-	process   string        // see meta.Process
-	store     *storage.Store
-	stream    *streamLayer           // nil in simulations
-	network   *raft.NetworkTransport // nil in simulations
-	greeter   Greeter                // nil in simulations whose transport does not implement it
-	witnesses Witnesses              // nil like greeter
-	meeter    LifeMeeter             // nil like greeter
-	terms     *terms                 // nil in simulations
-	asker     Asker
-	raft      *raft.Raft
-	stopped   chan struct{} // closed once raft has stopped, or does not because of its disk
-	guarded   *guarded
-	opened    chan struct{} // closed once raft is set
-	gossip    *gossip
-	foreign   *foreign
-	seeds     seeds
+	cfg         Config
+	logger      *slog.Logger
+	id          *storage.Identity
+	aside       storage.Aside // keeps a node that has joined no cluster from founding one
+	process     string        // see meta.Process
+	store       *storage.Store
+	stream      *streamLayer           // nil in simulations
+	network     *raft.NetworkTransport // nil in simulations
+	greeter     Greeter                // nil in simulations whose transport does not implement it
+	witnesses   Witnesses              // nil like greeter
+	lives       *lives.Observer
+	livesDialer lives.Dialer // nil like greeter
+	terms       *terms       // nil in simulations
+	asker       Asker
+	raft        *raft.Raft
+	stopped     chan struct{} // closed once raft has stopped, or does not because of its disk
+	guarded     *guarded
+	opened      chan struct{} // closed once raft is set
+	gossip      *gossip
+	foreign     *foreign
+	seeds       seeds
 
 	notify       chan bool
 	leads        atomic.Uint64             // term in which this node leads and is ready (entries of earlier terms applied); 0: none
@@ -81,7 +83,6 @@ type Node struct {
 	proposals    proposals
 	leaders      atomic.Uint64 // see LeaderChanges
 	wasOpen      bool          // see WasOpen; final once Open returned
-	younger      string        // ID of the younger cluster that was noted last; used by meetLives only
 
 	watermark     *storage.Watermark
 	lostAtStart   uint64 // entries that the log lacked at the start, see lost
@@ -137,6 +138,7 @@ func Open(cfg Config) (_ *Node, err error) {
 		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", size, most)
 	}
 	n.gossip = newGossip(&n.cfg, n.meta, n.standing, n.foreign)
+	n.lives = n.gossip.lives
 	n.gossip.refusals = map[byte]func([]byte){nameRefused: n.onNameRefused, programRefused: n.onProgramRefused}
 	n.seeds = seeds{since: n.gossip.mono(), foreign: make(map[string]bool), tried: make(chan struct{})}
 	if cfg.Storage != nil {
@@ -185,13 +187,13 @@ func (n *Node) openRaft() error {
 	n.greeter, _ = trans.(Greeter)
 	n.asker, _ = trans.(Asker)
 	n.witnesses, _ = trans.(Witnesses)
-	n.meeter, _ = trans.(LifeMeeter)
+	n.livesDialer, _ = trans.(lives.Dialer)
 	if trans == nil {
 		n.stream = newStreamLayer(n.cfg.RaftListener, n.cfg.Keys, peering{
 			connect: n.cfg.Dial, self: n.meta, judge: n.judge, where: n.where, met: n.gossip.met, earlier: n.gossip.earlier, duplicate: n.onDuplicate, refused: n.onRefused, foreign: n.foreign.note, term: n.termIfOpen, mark: n.Mark, links: &n.links, witness: n.Witness,
-			life: n.life, learnLife: n.learnLife, hearID: n.hearID, claimLife: n.gossip.claimLife,
+			life: n.life, learnLife: n.learnLife, hearID: n.lives.HearID, claimLife: n.lives.Claim,
 		}, n.logger)
-		n.greeter, n.witnesses, n.meeter = n.stream, n.stream, n.stream
+		n.greeter, n.witnesses, n.livesDialer = n.stream, n.stream, n.stream
 		n.terms = newTerms(n.stream.dialTerms)
 		n.asker = n.terms
 		n.network = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
@@ -271,7 +273,7 @@ func (n *Node) start() {
 	n.wg.Go(n.watchLeader)
 	n.wg.Go(n.rejoin)
 	n.wg.Go(n.meet)
-	n.wg.Go(n.meetLives)
+	n.wg.Go(n.observeLives)
 	n.wg.Go(n.rotate)
 	n.wg.Go(n.bootstrap)
 	n.wg.Go(n.report)
@@ -290,8 +292,8 @@ func (n *Node) meta() peer.Meta {
 	if n.cfg.Keys != nil {
 		m.Keys = strings.Join(n.cfg.Keys.Fingerprints(), ",")
 	}
-	if n.gossip != nil {
-		m.Hears = n.gossip.hears()
+	if n.lives != nil {
+		m.Hears = n.lives.Hears()
 	}
 	m.Halted, m.Stalled = n.Failure() != nil, n.stalled.Load()
 	m.Silent, _ = n.silent.Load().(string)

@@ -23,7 +23,7 @@ func (n *Node) judge(h hello, verified string) handshakeReply {
 	if h.For == forLives {
 		return n.answerLife(h)
 	}
-	n.gossip.hearNode(h.From)
+	n.lives.HearNode(h.From)
 	if h.To != n.id.Node() {
 		return handshakeReply{Refused: otherNode, Detail: "another member is at this address", why: fmt.Sprintf("it wants member %q", h.To)}
 	}

@@ -83,7 +83,7 @@ func (g *gossip) met(m peer.Meta, at string) {
 	}
 	if at != "" || m.Starts >= p.meta.Starts {
 		if m.Process != p.meta.Process {
-			g.setAlive(&p, g.lives(m))
+			g.setAlive(&p, g.heardAlive(m))
 		}
 		p.meta = m
 	}
@@ -102,8 +102,8 @@ func (g *gossip) setAlive(p *peerInfo, alive bool) {
 	p.alive = alive
 }
 
-// lives reports whether memberlist counts a process as alive. Requires g.mu held.
-func (g *gossip) lives(m peer.Meta) bool {
+// heardAlive reports whether memberlist counts a process as alive. Requires g.mu held.
+func (g *gossip) heardAlive(m peer.Meta) bool {
 	name := m.GossipName()
 	return g.members.names[name].alive || g.strangers.names[name].alive
 }

@@ -48,7 +48,7 @@ type seeds struct {
 // of its cluster.
 func (n *Node) contacted(address string, err error) {
 	other, ok := errors.AsType[*OtherClusterError](err)
-	if !ok || !slices.Contains(n.cfg.Join, address) || slices.Contains(n.lives().Ancestors, other.Theirs) {
+	if !ok || !slices.Contains(n.cfg.Join, address) || slices.Contains(n.lives.Known().Ancestors, other.Theirs) {
 		return
 	}
 	if n.alone() && n.gossip.mono()-n.seeds.since <= seedsHalt && n.confirmed(other) {

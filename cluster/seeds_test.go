@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
 )
 
@@ -21,7 +22,7 @@ func closing(n *Node) func() { return func() { _ = n.Close(context.Background())
 
 // withSeeds gives a node the state of one that was just started with these seeds.
 func withSeeds(n *Node, join ...string) *Node {
-	s := &Node{cfg: n.cfg, logger: n.logger, id: n.id, gossip: n.gossip, raft: n.raft, opened: n.opened, failed: make(chan struct{})}
+	s := &Node{cfg: n.cfg, logger: n.logger, id: n.id, gossip: n.gossip, lives: n.lives, raft: n.raft, opened: n.opened, failed: make(chan struct{})}
 	s.cfg.Join = join
 	s.seeds = seeds{since: n.gossip.mono(), foreign: make(map[string]bool), tried: make(chan struct{})}
 	return s
@@ -58,7 +59,7 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 			mem := raft.NewInmemStore()
 			n := openAlone(t, mem, mem, func(c *Config) {
 				c.Logger = slog.New(slog.NewTextHandler(log, nil))
-				c.Lives = func() Lives { return Lives{Ancestors: []string{ancestor}} }
+				c.Lives = func() lives.Lives { return lives.Lives{Ancestors: []string{ancestor}} }
 			})
 			t.Cleanup(closing(n))
 			untilLeader(t, n)

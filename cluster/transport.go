@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/internal/accept"
@@ -70,10 +71,10 @@ type peering struct {
 	mark      func() Mark                    // called after term has returned true
 	links     *links
 	witness   func(ctx context.Context, candidate string, question Loss) LossReply
-	life      func(ctx context.Context, other string, nonce string) life
-	learnLife func(from peer.Meta, theirs life) Relation
+	life      func(ctx context.Context, other string, nonce string) lives.Message
+	learnLife func(from peer.Meta, theirs lives.Message) lives.Relation
 	hearID    func(id, host string) // called when a member hangs up after TLS
-	claimLife func(c claim)         // called with the address of a member that was not expected there
+	claimLife func(c lives.Claim)   // called with the address of a member that was not expected there
 }
 
 func newStreamLayer(l net.Listener, keys *trust.Keys, node peering, logger *slog.Logger) *streamLayer {

@@ -10,18 +10,18 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/snowraft/snowraft/allocator"
-	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/events"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
 // lives returns what the state knows about other lives of the cluster.
-func (m *Member) lives() cluster.Lives {
+func (m *Member) lives() lives.Lives {
 	r := m.fsm.Restored()
-	known := cluster.Lives{Ancestors: r.GetAncestors(), Superseded: r.GetSuperseded(), FencedMs: r.GetFloorAtMs()}
+	known := lives.Lives{Ancestors: r.GetAncestors(), Superseded: r.GetSuperseded(), FencedMs: r.GetFloorAtMs()}
 	for _, o := range r.GetOldMembers() {
-		known.OldMembers = append(known.OldMembers, cluster.OldMember{ID: o.GetId(), Name: o.GetName(), RaftAddress: o.GetRaftAddress()})
+		known.OldMembers = append(known.OldMembers, lives.OldMember{ID: o.GetId(), Name: o.GetName(), RaftAddress: o.GetRaftAddress()})
 	}
 	return known
 }
@@ -38,7 +38,7 @@ func (m *Member) checkOldCluster(cmd *commandv1.Command) error {
 }
 
 // OldLife returns the older cluster, from whose backup this cluster was restored, or the sibling that was heard recently.
-func (m *Member) OldLife() cluster.HeardLife { return m.node.OldLife() }
+func (m *Member) OldLife() lives.Life { return m.node.OldLife() }
 
 // Supersede ends an older cluster, or a sibling, by the operator's word. It returns the log index of the record; only the leader
 // can.

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
 )
 
@@ -225,11 +226,11 @@ func answerOf[T any](ctx context.Context, r *raftPort, id raft.ServerID, address
 	}
 }
 
-// MeetLife implements cluster.LifeMeeter.
-func (r *raftPort) MeetLife(ctx context.Context, _, address string) (cluster.Relation, error) {
+// MeetLife implements lives.Dialer.
+func (r *raftPort) MeetLife(ctx context.Context, _, address string) (lives.Relation, error) {
 	to := r.net.at(address).proc()
 	if err := r.reach(to); err != nil {
-		return cluster.Unrelated, err
+		return lives.Unrelated, err
 	}
 	return r.self.opened().Node().MeetLife(ctx, to.opened().Node())
 }

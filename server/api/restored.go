@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/fsm"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -38,7 +38,7 @@ func (s *Services) restoration() (m *snowraftv1.Restoration) {
 			Ancestors: restored.GetAncestors(), Index: restored.GetIndex(), RestoredAtMs: restored.GetRestoredAtMs(),
 			FloorAtMs: restored.GetFloorAtMs(), IssuesAtMs: state.IssuesFrom(), NamesClosed: restored.GetNamesClosed(),
 			FrozenSequences: uint64(state.FrozenCount()), //nolint:gosec // a count
-			OldClusterAlive: old.Member, OldClusterId: old.Cluster, OldClusterIsSibling: old.Relation == cluster.Sibling,
+			OldClusterAlive: old.Member, OldClusterId: old.Cluster, OldClusterIsSibling: old.Relation == lives.Sibling,
 			Superseded: restored.GetSuperseded(),
 		}
 	})

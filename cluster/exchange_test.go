@@ -12,41 +12,20 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/trust"
 )
 
-func TestRelationOfLives(t *testing.T) {
-	t.Parallel()
-	of := func(cluster string, ancestors ...string) life { return life{Cluster: cluster, Ancestors: ancestors} }
-	for _, c := range []struct {
-		own, other   life
-		want, other2 Relation // other2: what the other side says
-	}{
-		{of("a"), of("a"), Same, Same},
-		{of("a"), of("b"), Unrelated, Unrelated},
-		{of("b", "a"), of("a"), Older, Younger},
-		{of("c", "a", "b"), of("a"), Older, Younger},
-		{of("c", "a", "b"), of("b", "a"), Older, Younger},
-		{of("c", "a"), of("b", "a"), Sibling, Sibling},
-		{of("d", "a", "c"), of("b", "a"), Sibling, Sibling}, // the descendant of a sibling
-		{of("c", "b"), of("d", "a"), Unrelated, Unrelated},
-	} {
-		if got, back := relationOf(c.own, c.other), relationOf(c.other, c.own); got != c.want || back != c.other2 {
-			t.Errorf("%v, %v: %d and %d, want %d and %d", c.own, c.other, got, back, c.want, c.other2)
-		}
-	}
-}
-
 // living returns a node with knowledge about other lives, which listens with keys.
-func living(t *testing.T, keys *trust.Keys, change ...func(*Lives)) *Node {
+func living(t *testing.T, keys *trust.Keys, change ...func(*lives.Lives)) *Node {
 	t.Helper()
-	var lives Lives
+	var known lives.Lives
 	for _, c := range change {
-		c(&lives)
+		c(&known)
 	}
-	n, _ := meetingLives(t, lives)
+	n, _ := meetingLives(t, known)
 	n.cfg.Keys, n.failed = keys, make(chan struct{})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -54,21 +33,27 @@ func living(t *testing.T, keys *trust.Keys, change ...func(*Lives)) *Node {
 	}
 	n.cfg.RaftAddress = listener.Addr().String()
 	node := agreeing(n.meta())
-	node.self, node.judge, node.life, node.learnLife, node.hearID, node.claimLife = n.meta, n.judge, n.life, n.learnLife, n.hearID, n.gossip.claimLife
+	node.self, node.judge, node.life, node.learnLife, node.hearID, node.claimLife = n.meta, n.judge, n.life, n.learnLife, n.lives.HearID, n.lives.Claim
 	n.stream = newStreamLayer(listener, keys, node, n.logger)
 	t.Cleanup(func() { _ = n.stream.Close() })
 	return n
 }
 
-func after(ancestors ...string) func(*Lives) { return func(l *Lives) { l.Ancestors = ancestors } }
+func after(ancestors ...string) func(*lives.Lives) {
+	return func(l *lives.Lives) { l.Ancestors = ancestors }
+}
 
 // heard waits until a node has heard another life.
-func heard(t *testing.T, n *Node, relation Relation) HeardLife {
+func heard(t *testing.T, n *Node, relation lives.Relation) lives.Life {
 	t.Helper()
-	var got HeardLife
+	var got lives.Life
 	eventually(t, fmt.Sprintf("a life of relation %d is heard", relation), func() bool {
-		got = n.gossip.heardOf(relation)
-		return got.Member != ""
+		for _, got = range []lives.Life{n.OldLife(), n.YoungerLife()} {
+			if got.Relation == relation && got.Member != "" {
+				return true
+			}
+		}
+		return false
 	})
 	return got
 }
@@ -88,30 +73,28 @@ func TestExchangeOfLives(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			old := living(t, c.theirs)
-			ancestors := []string{root, old.ClusterID()}
-			want, back := Older, Younger
-			if c.sibling {
-				old = living(t, c.theirs, after(root))
-				ancestors, want, back = ancestors[:1], Sibling, Sibling
-			}
-			young := living(t, c.keys, after(ancestors...))
-			for _, dial := range [][2]*Node{{young, old}, {old, young}} {
-				from, to := dial[0], dial[1]
-				expected := map[*Node]Relation{young: want, old: back}
+			for _, byOld := range []bool{false, true} {
+				old := living(t, c.theirs)
+				ancestors := []string{root, old.ClusterID()}
+				want, back := lives.Older, lives.Younger
+				if c.sibling {
+					old = living(t, c.theirs, after(root))
+					ancestors, want, back = ancestors[:1], lives.Sibling, lives.Sibling
+				}
+				young := living(t, c.keys, after(ancestors...))
+				from, to := young, old
+				if byOld {
+					from, to = old, young
+				}
+				expected := map[*Node]lives.Relation{young: want, old: back}
 				got, err := from.stream.MeetLife(t.Context(), to.ID(), to.cfg.RaftAddress)
 				if err != nil || got != expected[from] {
 					t.Fatalf("MeetLife() = %d, %v, want %d", got, err, expected[from])
 				}
-				for _, n := range dial {
-					if h := heard(t, n, expected[n]); h.Cluster != map[*Node]*Node{young: old, old: young}[n].ClusterID() {
+				for n, other := range map[*Node]*Node{young: old, old: young} {
+					if h := heard(t, n, expected[n]); h.Cluster != other.ClusterID() {
 						t.Errorf("heard %+v", h)
 					}
-				}
-				for _, n := range dial {
-					n.gossip.heard.mu.Lock()
-					clear(n.gossip.heard.own)
-					n.gossip.heard.mu.Unlock()
 				}
 			}
 		})
@@ -129,38 +112,11 @@ func TestStrangersExchangeNoLives(t *testing.T) {
 		t.Errorf("lists a foreign peer: %v", problems)
 	}
 	other := living(t, keyed(t, 1), after(uuid.NewString()))
-	if got, err := other.stream.MeetLife(t.Context(), old.ID(), old.cfg.RaftAddress); err != nil || got != Unrelated {
+	if got, err := other.stream.MeetLife(t.Context(), old.ID(), old.cfg.RaftAddress); err != nil || got != lives.Unrelated {
 		t.Errorf("without a common ancestor: MeetLife() = %d, %v", got, err)
 	}
-	if len(old.gossip.heard.own)+len(young.gossip.heard.own)+len(other.gossip.heard.own) > 0 {
+	if heard := old.OldLife().Member + old.YoungerLife().Member + young.OldLife().Member + young.YoungerLife().Member + other.OldLife().Member + other.YoungerLife().Member; heard != "" {
 		t.Error("a stranger is heard")
-	}
-}
-
-// A message that was said to another nonce, or that no member can send, is refused.
-func TestLifeIsChecked(t *testing.T) {
-	t.Parallel()
-	nonce := newNonce()
-	valid := func() life {
-		return life{Cluster: uuid.NewString(), Ancestors: []string{uuid.NewString()}, Answers: nonce, Members: []string{"x@h:1"}}
-	}
-	if err := valid().check(nonce); err != nil {
-		t.Fatal(err)
-	}
-	for name, edit := range map[string]func(*life){
-		"another nonce":       func(l *life) { l.Answers = newNonce() },
-		"no nonce":            func(l *life) { l.Answers = "" },
-		"no cluster":          func(l *life) { l.Cluster = "" },
-		"a bad ancestor":      func(l *life) { l.Ancestors[0] = "x" },
-		"too many ancestors":  func(l *life) { l.Ancestors = slices.Repeat(l.Ancestors, maxAncestry+1) },
-		"too many members":    func(l *life) { l.Members = slices.Repeat(l.Members, maxLifeMembers+1) },
-		"a control character": func(l *life) { l.Leader = "\x1b" },
-		"a long address":      func(l *life) { l.Members[0] = strings.Repeat("x", peer.MaxMeta+1) },
-	} {
-		l := valid()
-		if edit(&l); l.check(nonce) == nil {
-			t.Errorf("%s: accepted", name)
-		}
 	}
 }
 
@@ -170,16 +126,16 @@ func TestLongestLifeFits(t *testing.T) {
 	own, other := net.Pipe()
 	defer own.Close()
 	defer other.Close()
-	sent := life{Cluster: uuid.NewString(), Answers: newNonce(), Asks: newNonce(), Ends: true, Leader: strings.Repeat("l", peer.MaxMeta)}
-	for range maxAncestry {
+	sent := lives.Message{Cluster: uuid.NewString(), Answers: lives.NewNonce(), Asks: lives.NewNonce(), Ends: true, Leader: strings.Repeat("l", peer.MaxMeta)}
+	for range lives.MaxAncestors {
 		sent.Ancestors = append(sent.Ancestors, uuid.NewString())
 	}
-	for range maxLifeMembers {
+	for range lives.MaxMembers {
 		sent.Members = append(sent.Members, strings.Repeat("m", peer.MaxMeta))
 	}
 	go func() { _ = writeFrame(own, handshakeReply{From: someMeta(), Life: &sent}) }()
 	var got handshakeReply
-	if err := readLongFrame(other, &got, maxLife); err != nil || got.Life == nil || len(got.Life.Ancestors) != maxAncestry || got.Life.check(sent.Answers) != nil {
+	if err := readLongFrame(other, &got, lives.MaxMessage); err != nil || got.Life == nil || len(got.Life.Ancestors) != lives.MaxAncestors || got.Life.Check(sent.Answers) != nil {
 		t.Errorf("received: %v", err)
 	}
 }
@@ -204,12 +160,12 @@ func TestSupersededMemberHalts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n, _ := meetingLives(t, Lives{Ancestors: c.own})
+			n, _ := meetingLives(t, lives.Lives{Ancestors: c.own})
 			n.failed, n.cfg.Keys = make(chan struct{}), keyed(t, 1)
 			if c.open {
 				n.cfg.Keys = nil
 			}
-			theirs := life{Cluster: other, Ends: c.ends}
+			theirs := lives.Message{Cluster: other, Ends: c.ends}
 			for _, id := range c.theirs {
 				if id == "own" {
 					id = n.ClusterID()
@@ -247,7 +203,7 @@ func TestLifeHasAnnouncedAddresses(t *testing.T) {
 	moved := startedAgain(p.meta)
 	moved.Raft = "moved.example.net:7702"
 	n.gossip.met(moved, "")
-	said := n.life(t.Context(), uuid.NewString(), newNonce())
+	said := n.life(t.Context(), uuid.NewString(), lives.NewNonce())
 	want := []string{string(peer.RaftAddress(n.ID(), n.cfg.RaftAddress)), string(peer.RaftAddress(id, moved.Raft))}
 	if !slices.Equal(said.Members, want) {
 		t.Errorf("life() has the members %v, want %v", said.Members, want)
@@ -262,7 +218,7 @@ func TestOnlyConfirmedLeaderEndsAnotherLife(t *testing.T) {
 	t.Parallel()
 	ended, other := uuid.NewString(), uuid.NewString()
 	mem := raft.NewInmemStore()
-	n := openAlone(t, mem, mem, func(c *Config) { c.Lives = func() Lives { return Lives{Superseded: []string{ended}} } })
+	n := openAlone(t, mem, mem, func(c *Config) { c.Lives = func() lives.Lives { return lives.Lives{Superseded: []string{ended}} } })
 	t.Cleanup(func() {
 		if err := n.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -270,10 +226,10 @@ func TestOnlyConfirmedLeaderEndsAnotherLife(t *testing.T) {
 	})
 	untilLeader(t, n)
 	eventually(t, "the node is ready to lead", func() bool { return n.LeadingTerm() != 0 })
-	if l := n.life(t.Context(), ended, newNonce()); !l.Ends || l.Leader != "" {
+	if l := n.life(t.Context(), ended, lives.NewNonce()); !l.Ends || l.Leader != "" {
 		t.Errorf("the leader says %+v", l)
 	}
-	if l := n.life(t.Context(), other, newNonce()); l.Ends {
+	if l := n.life(t.Context(), other, lives.NewNonce()); l.Ends {
 		t.Errorf("ends a cluster that no operator named: %+v", l)
 	}
 	m := sameCluster(n)
@@ -281,7 +237,7 @@ func TestOnlyConfirmedLeaderEndsAnotherLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.asker = silent{}
-	if l := n.life(t.Context(), ended, newNonce()); l.Ends {
+	if l := n.life(t.Context(), ended, lives.NewNonce()); l.Ends {
 		t.Errorf("without a majority: %+v", l)
 	}
 }
