@@ -151,5 +151,5 @@ func (n *Node) startCluster(start func() error) {
 // cluster, or is its only member.
 func (n *Node) standFirst() {
 	n.elections.expect(n.Term()+1, ElectionStart)
-	n.guarded.stand(n.ctx)
+	n.guarded.StandForElection(n.ctx)
 }

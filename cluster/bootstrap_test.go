@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -21,8 +20,6 @@ func waiting(id string, expect int) *Node {
 	n.gossip = newGossip(&n.cfg, n.meta, func(string) (bool, bool) { return true, true }, newForeign(slog.New(slog.DiscardHandler)))
 	return n
 }
-
-func nodeID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
 
 // hear gives a node the present metadata of others.
 func (n *Node) hear(others ...*Node) {

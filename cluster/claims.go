@@ -2,45 +2,22 @@ package cluster
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/transport"
 	"github.com/snowraft/snowraft/internal/position"
 )
 
 // claimsEvery is the interval at which a leader requests the watermarks of the voters.
 const claimsEvery = time.Second
 
-// Mark is a voter's answer to its leader: the watermark, and the number of committed entries that its log lacked at its start.
-type Mark struct {
-	position.Position
-	Lost uint64
-}
-
-const markSize = position.Size + 8
-
-func (m Mark) append(b []byte) []byte {
-	return binary.BigEndian.AppendUint64(m.Position.Append(b), m.Lost)
-}
-
-func readMark(from io.Reader) (m Mark, err error) {
-	var raw [markSize]byte
-	if _, err := io.ReadFull(from, raw[:]); err != nil {
-		return Mark{}, err
-	}
-	m.Position, err = position.Parse(raw[:position.Size])
-	m.Lost = binary.BigEndian.Uint64(raw[position.Size:])
-	return m, err
-}
-
 // Mark returns the mark of this node, which has opened.
-func (n *Node) Mark() Mark { return Mark{n.watermark.Mark(), n.lostAtStart} }
+func (n *Node) Mark() transport.Mark { return transport.Mark{Position: n.watermark.Mark(), Lost: n.lostAtStart} }
 
 // claims counts what a node judged as the leader.
 type claims struct {
@@ -89,7 +66,7 @@ func (n *Node) judgeVoters(ctx context.Context) {
 
 func (n *Node) judgeOnce(ctx context.Context) {
 	var all sync.WaitGroup
-	judge := func(id raft.ServerID, mark Mark) {
+	judge := func(id raft.ServerID, mark transport.Mark) {
 		if mark.Lost > 0 {
 			n.noteLostBy(id, mark.Lost)
 		}
@@ -97,7 +74,7 @@ func (n *Node) judgeOnce(ctx context.Context) {
 			n.logger.Warn("claim of a voter not judged; retrying", "voter", n.label(id), "error", err)
 		}
 	}
-	all.Go(func() { judge(raft.ServerID(n.ID()), Mark{n.watermark.Mark(), 0}) }) // noteLost has said the rest
+	all.Go(func() { judge(raft.ServerID(n.ID()), transport.Mark{Position: n.watermark.Mark()}) }) // noteLost has said the rest
 	others, _ := n.otherVoters()
 	for _, id := range others {
 		all.Go(func() {
@@ -111,10 +88,10 @@ func (n *Node) judgeOnce(ctx context.Context) {
 	all.Wait()
 }
 
-func (n *Node) askMark(ctx context.Context, id raft.ServerID) (Mark, error) {
+func (n *Node) askMark(ctx context.Context, id raft.ServerID) (transport.Mark, error) {
 	address, err := n.ServerAddr(id)
 	if err != nil || n.asker == nil {
-		return Mark{}, err
+		return transport.Mark{}, err
 	}
 	return n.asker.AskMark(ctx, id, address)
 }

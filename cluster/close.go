@@ -33,7 +33,7 @@ func (n *Node) Close(ctx context.Context) error {
 // stopRaft stops raft and closes its transport, or its listener if raft was not started.
 func (n *Node) stopRaft() error {
 	if n.terms != nil {
-		n.terms.close()
+		n.terms.Close(ErrClosed)
 	}
 	switch {
 	case n.raft == nil && n.stream == nil && n.cfg.RaftListener != nil:

@@ -15,6 +15,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/cluster/storage"
+	"github.com/snowraft/snowraft/cluster/transport"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/trust"
@@ -99,7 +100,7 @@ type Config struct {
 	Timing Timing
 
 	// Transport and Storage replace network and disk in simulations; nil otherwise.
-	Transport Transport
+	Transport transport.Transport
 	Storage   *storage.Stores
 }
 

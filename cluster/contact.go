@@ -28,7 +28,7 @@ func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, uint6
 		switch {
 		case errors.Is(err, peer.ErrUnreachable):
 			err = fmt.Errorf("%w; check that this is the gossip address of the member, and that the member runs", err)
-		case misunderstanding(err) != nil:
+		case peer.Misunderstanding(err) != nil:
 			err = fmt.Errorf("%w: %w", peer.ErrUnreachable, err)
 		}
 		return Member{}, 0, fmt.Errorf("%s: %w", gossipAddress, err)

@@ -10,13 +10,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/transport"
 	"github.com/snowraft/snowraft/internal/events"
-)
-
-var (
-	errContradicts = errors.New("the leader's history contradicts what this member knows to be committed")
-	errOpposed     = errors.New("a voter opposes this leader")
-	errWitness     = errors.New("this member keeps its log as evidence that others were set back")
 )
 
 // A leader holds every committed entry, so a leader never sends a message that would replace one, unless disks of a majority
@@ -51,14 +46,14 @@ func (n *Node) Contradiction() error {
 // every stranger can send such a message, so there it is only refused.
 func (n *Node) onRefusedMessage(err error) {
 	switch {
-	case errors.Is(err, errOpposed):
+	case errors.Is(err, transport.ErrOpposed):
 		n.contradiction.opposed.Store(&err)
 		<-n.opened
 		if n.raft.State() != raft.Leader { // lead may have ended
 			n.testifyIfAlone()
 		}
 		return
-	case !errors.Is(err, errContradicts):
+	case !errors.Is(err, transport.ErrContradicts):
 		return
 	}
 	n.testify(err)

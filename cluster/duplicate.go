@@ -1,12 +1,7 @@
 package cluster
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"net"
-	"slices"
-	"time"
 
 	"github.com/snowraft/snowraft/cluster/peer"
 )
@@ -18,9 +13,6 @@ import (
 //
 // A process that does not answer, for example behind a partition, counts as stopped. When a node hears it again, it is the
 // later process.
-
-// probeTimeout bounds the wait for an earlier process. The wait delays members that were restarted at other addresses.
-const probeTimeout = time.Second
 
 // earlier returns the process of m's node that was met last, and the addresses at which it may be. It returns no address if
 // no process was met or that process is m.
@@ -34,41 +26,6 @@ func (g *gossip) earlier(m peer.Meta) (peer.Meta, []string) {
 		addresses = append(addresses, p.at)
 	}
 	return p.met, addresses
-}
-
-// duplicated returns the process of m's node that was met before m, if that process is alive. at is the dialed address at
-// which m answered, or empty if m dialed this node.
-func (s *streamLayer) duplicated(ctx context.Context, m peer.Meta, at string) (earlier peer.Meta, alive bool) {
-	earlier, addresses := s.earlier(m)
-	addresses = slices.DeleteFunc(addresses, func(a string) bool { return a == at })
-	if len(addresses) == 0 {
-		return peer.Meta{}, false
-	}
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	conn, err := race(ctx, addresses, func(ctx context.Context, i int) (net.Conn, error) {
-		conn, from, err := s.greet(ctx, m.ID, addresses[i], forRaft)
-		if err == nil && from.Process != earlier.Process {
-			err = errors.Join(errors.New("the process has changed"), conn.Close())
-		}
-		return conn, err
-	})
-	if err != nil {
-		return peer.Meta{}, false
-	}
-	_ = conn.Close()
-	s.duplicate(m, earlier)
-	return earlier, true
-}
-
-// receptive judges a caller, after a check whether another process of its node is alive.
-func (s *streamLayer) receptive(h hello, verified string) handshakeReply {
-	if h.For != forLives && (s.keys == nil || h.From.ID == verified) {
-		if earlier, alive := s.duplicated(s.ctx, h.From, ""); alive {
-			return handshakeReply{Refused: duplicate, Detail: "one with the Raft address " + earlier.Raft + " was met before and is alive", why: "its data directory was copied"}
-		}
-	}
-	return s.judge(h, verified)
 }
 
 // onDuplicate logs once per process m that two processes of one member are alive.

@@ -15,6 +15,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
+	"github.com/snowraft/snowraft/cluster/transport"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -32,9 +33,8 @@ func living(t *testing.T, keys *trust.Keys, change ...func(*lives.Lives)) *Node 
 		t.Fatal(err)
 	}
 	n.cfg.RaftAddress = listener.Addr().String()
-	node := agreeing(n.meta())
-	node.self, node.judge, node.life, node.learnLife, node.hearID, node.claimLife = n.meta, n.judge, n.life, n.learnLife, n.lives.HearID, n.lives.Claim
-	n.stream = newStreamLayer(listener, keys, node, n.logger)
+	n.foreign = n.gossip.foreign
+	n.stream = transport.NewStreamLayer(listener, keys, n.peering(), n.logger)
 	t.Cleanup(func() { _ = n.stream.Close() })
 	return n
 }
@@ -120,26 +120,6 @@ func TestStrangersExchangeNoLives(t *testing.T) {
 	}
 }
 
-// The longest message fits into a frame.
-func TestLongestLifeFits(t *testing.T) {
-	t.Parallel()
-	own, other := net.Pipe()
-	defer own.Close()
-	defer other.Close()
-	sent := lives.Message{Cluster: uuid.NewString(), Answers: lives.NewNonce(), Asks: lives.NewNonce(), Ends: true, Leader: strings.Repeat("l", peer.MaxMeta)}
-	for range lives.MaxAncestors {
-		sent.Ancestors = append(sent.Ancestors, uuid.NewString())
-	}
-	for range lives.MaxMembers {
-		sent.Members = append(sent.Members, strings.Repeat("m", peer.MaxMeta))
-	}
-	go func() { _ = writeFrame(own, handshakeReply{From: someMeta(), Life: &sent}) }()
-	var got handshakeReply
-	if err := readLongFrame(other, &got, lives.MaxMessage); err != nil || got.Life == nil || len(got.Life.Ancestors) != lives.MaxAncestors || got.Life.Check(sent.Answers) != nil {
-		t.Errorf("received: %v", err)
-	}
-}
-
 // Only the confirmed word of a younger cluster or a sibling halts a member of a secured cluster.
 func TestSupersededMemberHalts(t *testing.T) {
 	t.Parallel()
@@ -190,8 +170,8 @@ func (silent) AskTerm(context.Context, raft.ServerID, raft.ServerAddress) (uint6
 	return 0, peer.ErrUnreachable
 }
 
-func (silent) AskMark(context.Context, raft.ServerID, raft.ServerAddress) (Mark, error) {
-	return Mark{}, peer.ErrUnreachable
+func (silent) AskMark(context.Context, raft.ServerID, raft.ServerAddress) (transport.Mark, error) {
+	return transport.Mark{}, peer.ErrUnreachable
 }
 
 // The other cluster hears the addresses that members announced, because it must find the leader. Those in the Raft configuration may

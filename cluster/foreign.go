@@ -2,8 +2,6 @@ package cluster
 
 import (
 	"cmp"
-	"crypto/tls"
-	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -13,15 +11,8 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster/peer"
-	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/internal/lines"
 	"github.com/snowraft/snowraft/internal/places"
-	"github.com/snowraft/snowraft/trust"
-)
-
-var (
-	errOpenPeer  = errors.New("the peer does not encrypt: restart the peer with --secret-file, with the file that this member uses")
-	errOtherKeys = errors.New("the peer has another cluster secret: copy one secret file to both members")
 )
 
 const (
@@ -70,7 +61,7 @@ func newForeign(logger *slog.Logger) *foreign {
 
 // note records an error of a connection or of a message from an address, if it reveals a problem with a secret.
 func (f *foreign) note(from net.Addr, err error) {
-	problem := misunderstanding(err)
+	problem := peer.Misunderstanding(err)
 	if problem == nil || from == nil {
 		return
 	}
@@ -116,21 +107,6 @@ func (f *foreign) line(stream bool) bool {
 		return f.streams.Allow()
 	}
 	return f.datagrams.Allow()
-}
-
-// misunderstanding returns the problem with the peer's secret that an error reveals; nil if none.
-func misunderstanding(err error) error {
-	var plain tls.RecordHeaderError
-	var stranger *trust.StrangerError
-	switch {
-	case errors.Is(err, peer.ErrEncrypts), errors.Is(err, screen.ErrSealed):
-		return peer.ErrEncrypts
-	case errors.Is(err, errOpenPeer), errors.Is(err, screen.ErrUnsealed), errors.As(err, &plain) && strings.HasPrefix(peer.Magic, string(plain.RecordHeader[:])):
-		return errOpenPeer
-	case errors.Is(err, errOtherKeys), errors.Is(err, screen.ErrOtherKey), errors.As(err, &stranger), trust.Refused(err):
-		return errOtherKeys
-	}
-	return nil
 }
 
 // ForeignPeers lists the peers that were heard in the last minute and that this member cannot understand.

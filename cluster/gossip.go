@@ -117,11 +117,11 @@ func (g *gossip) open(cfg *Config) error {
 	return nil
 }
 
-// join contacts another member. Errors: ErrOtherCluster, ErrMemberUnreachable, or an error of misunderstanding. A node that
+// join contacts another member. Errors: ErrOtherCluster, ErrMemberUnreachable, or an error of peer.Misunderstanding. A node that
 // hears no other node does not know with which of its secrets the others encrypt, so it tries one secret after another.
 func (g *gossip) join(addr string) error {
 	err := g.contact(addr)
-	if g.keys == nil || !errors.Is(err, errOtherKeys) || g.list.NumMembers() > 1 {
+	if g.keys == nil || !errors.Is(err, peer.ErrOtherSecret) || g.list.NumMembers() > 1 {
 		return err
 	}
 	first := g.keys.Signing().Fingerprint()
@@ -129,7 +129,7 @@ func (g *gossip) join(addr string) error {
 		if fingerprint == first || !g.keys.Sign(fingerprint) {
 			continue
 		}
-		if err := g.contact(addr); !errors.Is(err, errOtherKeys) {
+		if err := g.contact(addr); !errors.Is(err, peer.ErrOtherSecret) {
 			return err
 		}
 	}
@@ -141,7 +141,7 @@ func (g *gossip) join(addr string) error {
 // returns that error.
 func (g *gossip) misheard(from net.Addr, err error, answer bool) {
 	g.foreign.note(from, err)
-	if problem := misunderstanding(err); problem != nil && answer {
+	if problem := peer.Misunderstanding(err); problem != nil && answer {
 		g.mu.Lock()
 		g.veto = problem
 		g.mu.Unlock()

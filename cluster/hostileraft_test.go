@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -14,7 +16,9 @@ import (
 	"github.com/hashicorp/go-msgpack/v2/codec"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/screen"
+	"github.com/snowraft/snowraft/cluster/transport"
 )
 
 // listening returns a node that leads alone and has a Raft port.
@@ -55,8 +59,21 @@ func liar(t *testing.T, n *Node) net.Conn {
 	t.Cleanup(func() { _ = conn.Close() })
 	from := someMeta()
 	from.Cluster = n.ClusterID()
-	if _, err := greet(conn, hello{From: from, To: n.ID()}); err != nil {
+	said, err := json.Marshal(transport.Greeting{From: from, To: n.ID()})
+	if err != nil {
 		t.Fatal(err)
+	}
+	_, err = conn.Write(append(binary.BigEndian.AppendUint16([]byte(peer.Magic), uint16(len(said))), said...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := make([]byte, len(peer.Magic)+2)
+	if _, err := io.ReadFull(conn, answer); err != nil {
+		t.Fatal(err)
+	}
+	var reply transport.Reply
+	if err := json.NewDecoder(io.LimitReader(conn, int64(binary.BigEndian.Uint16(answer[len(peer.Magic):])))).Decode(&reply); err != nil || reply.Refused != "" {
+		t.Fatalf("%+v, %v", reply, err)
 	}
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	return conn
@@ -81,10 +98,6 @@ func ask(conn net.Conn, kind byte, request any) (problem string, err error) {
 		return "", err
 	}
 	return problem, codec.NewDecoder(conn, &codec.MsgpackHandle{}).Decode(&problem)
-}
-
-func head() raft.RPCHeader {
-	return raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, Addr: []byte("a@h:1")}
 }
 
 // A liar's message is refused with an error or by closing the connection, and the node keeps working.
@@ -165,108 +178,5 @@ func TestRaftPortRefusesForeignForm(t *testing.T) {
 	}
 	if _, err := n.Propose(t.Context(), []byte("y")); err != nil {
 		t.Error(err)
-	}
-}
-
-// A stranger at a member's address cannot raise a candidate's term to the greatest number.
-func TestAnswersInAbsurdTermAreRefused(t *testing.T) {
-	t.Parallel()
-	_, inner := raft.NewInmemTransportWithTimeout("a", patience)
-	_, stranger := raft.NewInmemTransport("b")
-	inner.Connect("b", stranger)
-	ready := make(chan struct{})
-	close(ready)
-	const wall = 1_800_000_000_000
-	g := newGuarded(inner, ready, func() bounds { return bounds{term: 7, wall: wall} },
-		func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {}, func(any) {}, func(error) {})
-	defer g.Close()
-	var said uint64
-	go func() {
-		for rpc := range stranger.Consumer() {
-			switch rpc.Command.(type) {
-			case *raft.RequestVoteRequest:
-				rpc.Respond(&raft.RequestVoteResponse{Term: said}, nil)
-			case *raft.RequestPreVoteRequest:
-				rpc.Respond(&raft.RequestPreVoteResponse{Term: said}, nil)
-			case *raft.AppendEntriesRequest:
-				rpc.Respond(&raft.AppendEntriesResponse{Term: said}, nil)
-			case *raft.InstallSnapshotRequest:
-				rpc.Respond(&raft.InstallSnapshotResponse{Term: said}, nil)
-			}
-		}
-	}()
-	for _, c := range []struct {
-		term   uint64
-		passes bool
-	}{{8, true}, {wall + maxEarlyTerm, true}, {wall + maxEarlyTerm + 1, false}, {math.MaxUint64, false}} {
-		said = c.term
-		for name, err := range map[string]error{
-			"vote":     g.RequestVote("b", "b", &raft.RequestVoteRequest{}, &raft.RequestVoteResponse{}),
-			"pre-vote": g.RequestPreVote("b", "b", &raft.RequestPreVoteRequest{}, &raft.RequestPreVoteResponse{}),
-			"entries":  g.AppendEntries("b", "b", &raft.AppendEntriesRequest{}, &raft.AppendEntriesResponse{}),
-			"snapshot": g.InstallSnapshot("b", "b", &raft.InstallSnapshotRequest{}, &raft.InstallSnapshotResponse{}, bytes.NewReader(nil)),
-		} {
-			if (err == nil) != c.passes {
-				t.Errorf("%s: answer in term %d: %v", name, c.term, err)
-			}
-		}
-	}
-}
-
-// The bound on terms does not depend on a node's own term: a stranger cannot separate the nodes whose terms it has raised from
-// the other nodes.
-func TestTermBoundIsIndependentOfOwnTerm(t *testing.T) {
-	t.Parallel()
-	const wall = 1_800_000_000_000
-	raised := bounds{term: wall + maxEarlyTerm, wall: wall}
-	behind := bounds{term: 1, wall: wall}
-	if err := behind.checkTerm(raised.term); err != nil {
-		t.Error(err)
-	}
-	if err := raised.checkTerm(raised.term + 1); err == nil {
-		t.Error("a term beyond the bound is accepted")
-	}
-	for _, b := range []bounds{behind, raised} {
-		b.wall += 300 // ms, the time of an election
-		if err := b.checkTerm(raised.term + 1); err != nil {
-			t.Errorf("the next election is lost: %v", err)
-		}
-	}
-	if err := (bounds{wall: -1 << 63}).checkTerm(maxEarlyTerm); err != nil {
-		t.Errorf("with a clock before 1970: %v", err)
-	}
-}
-
-// A replaced leader learns the later term from the answer, although its entries cannot be accepted.
-func TestEarlierTermsAreLeftToRaft(t *testing.T) {
-	t.Parallel()
-	b := bounds{term: 3, applied: 9, committed: 9, entryAt: func(uint64) (raft.Log, bool) { return raft.Log{Term: 3}, true }}
-	instead := &raft.AppendEntriesRequest{Term: 2, PrevLogEntry: 8, PrevLogTerm: 2, Entries: []*raft.Log{{Index: 9, Term: 2, Type: raft.LogNoop}}}
-	older := &raft.InstallSnapshotRequest{Term: 2, SnapshotVersion: 1, LastLogIndex: 8, LastLogTerm: 2}
-	for _, r := range []any{instead, older} {
-		if err := b.request(r); err != nil {
-			t.Errorf("%T: %v", r, err)
-		}
-	}
-	instead.Term, older.Term = 3, 3
-	for _, r := range []any{instead, older} {
-		if err := b.request(r); err == nil {
-			t.Errorf("%T in the present term passes", r)
-		}
-	}
-}
-
-// A leader refuses messages of a second leader in its term. Raft would step down for entries, and wait for all of a snapshot.
-func TestSecondLeaderIsRefused(t *testing.T) {
-	t.Parallel()
-	heartbeat := &raft.AppendEntriesRequest{Term: 3}
-	for _, c := range []struct {
-		leads bool
-		term  uint64
-		takes bool
-	}{{true, 3, false}, {true, 2, true}, {false, 3, true}} {
-		if err := (bounds{leads: c.leads, term: c.term}).request(heartbeat); (err == nil) != c.takes {
-			t.Errorf("leads %t in term %d: %v", c.leads, c.term, err)
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/transport"
 	"github.com/snowraft/snowraft/internal/position"
 )
 
@@ -45,7 +46,7 @@ func newJudgedSink(sink raft.SnapshotSink, n *Node, mark position.Position) *jud
 	go func() {
 		var err error
 		if setBack, why := n.cfg.History.JudgeSnapshot(content, mark); setBack {
-			err = contradicts("snapshot: %s", why)
+			err = transport.Contradicts("snapshot: %s", why)
 		}
 		_, _ = io.Copy(io.Discard, content) // the writer does not wait for a reader that has seen enough
 		s.verdict <- err

@@ -115,7 +115,7 @@ func (n *Node) lead(ctx context.Context) {
 		n.leads.Store(0)
 		<-n.changing
 		if n.terms != nil {
-			n.terms.hangUp()
+			n.terms.HangUp(ErrNotLeader)
 		}
 		n.logger.Info("leadership lost", "term", term)
 		n.cfg.Events.Note(events.Election, slog.LevelInfo, fmt.Sprintf("%s no longer leads; it led in term %d", n.cfg.Name, term))

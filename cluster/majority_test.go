@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/bits"
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
-	"github.com/snowraft/snowraft/cluster/storage"
-	"github.com/snowraft/snowraft/internal/clock"
 )
 
 // TestVerificationNeedsAMajorityOfVoters tries each cluster of up to five voters and three nonvoters, with each set of servers
@@ -61,43 +57,6 @@ func TestRemovalCountsVotersOnly(t *testing.T) {
 	}
 	if live, voters := without(members, "b"); live != 1 || voters != 2 {
 		t.Errorf("%d of %d voters would be alive, want 1 of 2", live, voters)
-	}
-}
-
-// ofCluster returns a node with only the parts that judge other nodes.
-func ofCluster(t *testing.T) *Node {
-	n := &Node{logger: slog.New(slog.DiscardHandler), process: peer.NewProcess()}
-	n.id = storage.NewIdentity(uuid.NewString(), uuid.NewString(), 1)
-	n.cfg = Config{
-		Name: "a", GossipHost: "h", GossipPort: 3, RaftAddress: "h:1", APIAddress: "h:2", Removed: emptyFSM{}, Logger: n.logger,
-		Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}),
-	}
-	n.gossip = newGossip(&n.cfg, n.meta, func(string) (bool, bool) { return false, false }, newForeign(slog.New(slog.DiscardHandler)))
-	n.lives = n.gossip.lives
-	if v := n.judge(hello{From: sameCluster(n), To: n.ID()}, ""); v.err() != nil {
-		t.Fatalf("one of its own is refused: %+v", v)
-	}
-	return n
-}
-
-func sameCluster(n *Node) peer.Meta {
-	m := someMeta()
-	m.Cluster = n.ClusterID()
-	return m
-}
-
-func TestHandshakeRefusesOtherClusters(t *testing.T) {
-	n := ofCluster(t)
-	if err := n.judge(hello{From: someMeta(), To: n.ID()}, "").err(); !errors.Is(err, peer.ErrOtherCluster) {
-		t.Errorf("judge() = %v, want %v", err, peer.ErrOtherCluster)
-	}
-}
-
-// Another member may run at an address that the caller remembers.
-func TestHandshakeRefusesCallsForAnotherMember(t *testing.T) {
-	n := ofCluster(t)
-	if reply := n.judge(hello{From: sameCluster(n), To: uuid.NewString()}, ""); reply.Refused != otherNode {
-		t.Errorf("judge() = %+v, want %q", reply, otherNode)
 	}
 }
 

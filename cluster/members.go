@@ -88,7 +88,7 @@ func (n *Node) describe(s raft.Server, own peer.Meta, leader raft.ServerID) Memb
 		m.Secrets, m.Halted, m.Stalled = own.Fingerprints(), own.Halted, m.Voter && n.Contradiction() != nil
 		return m
 	}
-	m.NotAliveSince, m.Host = n.gossip.began, n.links.host(m.ID)
+	m.NotAliveSince, m.Host = n.gossip.began, n.links.HostOf(m.ID)
 	if p, ok := n.gossip.peer(m.ID); ok {
 		known := p.known()
 		m.Address = known.Raft // the member may have moved

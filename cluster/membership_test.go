@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/cluster/transport"
 )
 
 // removals records removed members, with a delay that the test controls.
@@ -295,13 +296,13 @@ func TestRemovedVoterIsHeardUntilItLeft(t *testing.T) {
 		r.mu.Lock()
 		r.gone[id] = true
 		r.mu.Unlock()
-		return n.judge(hello{From: p.meta, To: n.ID()}, "").err()
+		return n.judge(transport.Greeting{From: p.meta, To: n.ID()}, "").Err()
 	}); err != nil {
 		t.Errorf("judge() of a removed member in the configuration = %v", err)
 	}
 	n.reconciled(t)
-	if v := n.judge(hello{From: p.meta, To: n.ID()}, ""); !errors.Is(v.err(), peer.ErrRemoved) {
-		t.Errorf("judge() of a removed member = %v, want ErrRemoved", v.err())
+	if v := n.judge(transport.Greeting{From: p.meta, To: n.ID()}, ""); !errors.Is(v.Err(), peer.ErrRemoved) {
+		t.Errorf("judge() of a removed member = %v, want ErrRemoved", v.Err())
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
+	"github.com/snowraft/snowraft/cluster/transport"
 	"github.com/snowraft/snowraft/internal/broadcast"
 )
 
@@ -39,17 +40,17 @@ type Node struct {
 	aside       storage.Aside // keeps a node that has joined no cluster from founding one
 	process     string        // see meta.Process
 	store       *storage.Store
-	stream      *streamLayer           // nil in simulations
+	stream      *transport.StreamLayer // nil in simulations
 	network     *raft.NetworkTransport // nil in simulations
-	greeter     Greeter                // nil in simulations whose transport does not implement it
-	witnesses   Witnesses              // nil like greeter
+	greeter     transport.Greeter      // nil in simulations whose transport does not implement it
+	witnesses   transport.PeerChecker  // nil like greeter
 	lives       *lives.Observer
-	livesDialer lives.Dialer // nil like greeter
-	terms       *terms       // nil in simulations
-	asker       Asker
+	livesDialer lives.Dialer          // nil like greeter
+	terms       *transport.TermClient // nil in simulations
+	asker       transport.TermAsker
 	raft        *raft.Raft
 	stopped     chan struct{} // closed once raft has stopped, or does not because of its disk
-	guarded     *guarded
+	guarded     *transport.Guarded
 	opened      chan struct{} // closed once raft is set
 	gossip      *gossip
 	foreign     *foreign
@@ -76,7 +77,7 @@ type Node struct {
 	ledFrom      atomic.Int64              // start of the time with a known leader, on the monotonic clock; 0 if none is known
 	seedContacts contacts                  // keyed by address
 	peerContacts contacts                  // keyed by node ID; during the present time without a leader
-	links        links
+	links        transport.Links
 	succession   succession
 	elections    elections
 	heard        atomic.Uint64 // see Heard
@@ -184,34 +185,31 @@ func (n *Node) checkSecured() error {
 
 func (n *Node) openRaft() error {
 	trans := n.cfg.Transport
-	n.greeter, _ = trans.(Greeter)
-	n.asker, _ = trans.(Asker)
-	n.witnesses, _ = trans.(Witnesses)
+	n.greeter, _ = trans.(transport.Greeter)
+	n.asker, _ = trans.(transport.TermAsker)
+	n.witnesses, _ = trans.(transport.PeerChecker)
 	n.livesDialer, _ = trans.(lives.Dialer)
 	if trans == nil {
-		n.stream = newStreamLayer(n.cfg.RaftListener, n.cfg.Keys, peering{
-			connect: n.cfg.Dial, self: n.meta, judge: n.judge, where: n.where, met: n.gossip.met, earlier: n.gossip.earlier, duplicate: n.onDuplicate, refused: n.onRefused, foreign: n.foreign.note, term: n.termIfOpen, mark: n.Mark, links: &n.links, witness: n.Witness,
-			life: n.life, learnLife: n.learnLife, hearID: n.lives.HearID, claimLife: n.lives.Claim,
-		}, n.logger)
+		n.stream = transport.NewStreamLayer(n.cfg.RaftListener, n.cfg.Keys, n.peering(), n.logger)
 		n.greeter, n.witnesses, n.livesDialer = n.stream, n.stream, n.stream
-		n.terms = newTerms(n.stream.dialTerms)
+		n.terms = transport.NewTermClient(n.stream.DialTerms)
 		n.asker = n.terms
 		n.network = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 			ServerAddressProvider: n,
 			Logger:                logging.Hashicorp(n.logger, "transport", n.nameOf),
 			Stream:                n.stream,
-			MaxPool:               transportPool,
+			MaxPool:               transport.PoolSize,
 			MaxRPCsInFlight:       1, // a wedged pipeline looks healthy (hashicorp/raft#612)
-			Timeout:               transportTimeout,
+			Timeout:               transport.Timeout,
 		})
 		trans = n.network
 	}
-	n.guarded = newGuarded(trans, n.opened, n.bounds, func(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) {
+	n.guarded = transport.NewGuarded(trans, n.opened, n.bounds, func(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) {
 		if lost := n.replicated.observe(id, args, resp, n.gossip.mono()); lost > 0 {
 			n.noteLostBy(id, lost)
 		}
 	}, n.onReceived, n.onRefusedMessage)
-	r, err := n.newRaft(newPatient(n.guarded, n.replicates))
+	r, err := n.newRaft(transport.NewResuming(n.guarded, n.replicates))
 	if err != nil {
 		return errors.Join(fmt.Errorf("raft: %w", err), n.guarded.Close())
 	}
@@ -219,6 +217,16 @@ func (n *Node) openRaft() error {
 	n.noteLost()
 	close(n.opened)
 	return nil
+}
+
+// peering returns what this node contributes to its Raft connections.
+func (n *Node) peering() transport.Owner {
+	return transport.Owner{
+		Connect: n.cfg.Dial, Self: n.meta, JudgeGreeting: n.judge, AddressesOf: n.where, NoteMet: n.gossip.met, EarlierProcess: n.gossip.earlier,
+		NoteDuplicate: n.onDuplicate, NoteRefused: n.onRefused, NoteForeign: n.foreign.note, Term: n.termIfOpen, Mark: n.Mark,
+		Links: &n.links, AnswerLoss: n.Witness,
+		Life: n.life, LearnLife: n.learnLife, HearID: n.lives.HearID, ClaimLife: n.lives.Claim,
+	}
 }
 
 // restrict takes the access of other users of the host from the data directory.
@@ -235,7 +243,7 @@ func (n *Node) restrict() {
 }
 
 // newRaft starts raft from its own goroutine, because a failure of the store ends that goroutine half-way.
-func (n *Node) newRaft(trans Transport) (r *raft.Raft, err error) {
+func (n *Node) newRaft(trans transport.Transport) (r *raft.Raft, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -252,16 +260,16 @@ func (n *Node) newRaft(trans Transport) (r *raft.Raft, err error) {
 }
 
 // bounds returns the present bounds of messages. It may be called once n.opened is closed.
-func (n *Node) bounds() bounds {
+func (n *Node) bounds() transport.Bounds {
 	leads := n.raft.State() == raft.Leader // read before the term, so that it holds for this term or an earlier one
-	return bounds{
-		leads: leads, witness: n.Contradiction() != nil, wall: n.cfg.Watch.Now().Wall,
-		term: n.raft.CurrentTerm(), applied: n.raft.AppliedIndex(), committed: max(n.raft.CommitIndex(), n.watermark.Mark().Index),
-		entryAt: func(index uint64) (entry raft.Log, ok bool) {
+	return transport.Bounds{
+		Leads: leads, Witness: n.Contradiction() != nil, Wall: n.cfg.Watch.Now().Wall,
+		Term: n.raft.CurrentTerm(), Applied: n.raft.AppliedIndex(), Committed: max(n.raft.CommitIndex(), n.watermark.Mark().Index),
+		EntryAt: func(index uint64) (entry raft.Log, ok bool) {
 			err := n.store.Logs.GetLog(index, &entry)
 			return entry, err == nil
 		},
-		admit: n.cfg.Admit,
+		Admit: n.cfg.Admit,
 	}
 }
 
@@ -336,3 +344,7 @@ func (n *Node) Failure() error {
 		return nil
 	}
 }
+
+// Process returns an identifier that differs between all starts of this node, even between starts with copies of its data
+// directory.
+func (n *Node) Process() string { return n.process }

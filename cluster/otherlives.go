@@ -14,6 +14,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
+	"github.com/snowraft/snowraft/cluster/transport"
 	"github.com/snowraft/snowraft/internal/events"
 )
 
@@ -102,13 +103,13 @@ func (n *Node) stillLeads(ctx context.Context) bool {
 }
 
 // answerLife returns the acceptor's answer to a greeting for an exchange of lives.
-func (n *Node) answerLife(h hello) handshakeReply {
+func (n *Node) answerLife(h transport.Greeting) transport.Reply {
 	if n.id.Cluster() == "" || h.From.Cluster == "" || uuid.Validate(h.Nonce) != nil {
-		return handshakeReply{Refused: handshakeError, Detail: "an exchange of lives needs two clusters and a nonce"}
+		return transport.Reply{Refused: transport.Malformed, Detail: "an exchange of lives needs two clusters and a nonce"}
 	}
 	own := n.life(n.ctx, h.From.Cluster, h.Nonce)
 	own.Asks = lives.NewNonce()
-	return handshakeReply{From: n.meta(), Life: &own}
+	return transport.Reply{From: n.meta(), Life: &own}
 }
 
 // MeetLife exchanges lives with another node of this process, as in a simulation.
@@ -119,7 +120,7 @@ func (n *Node) MeetLife(ctx context.Context, to *Node) (lives.Relation, error) {
 	return n.learnLife(to.meta(), theirs), theirs.Check(asks)
 }
 
-// learnLife takes note of the life of the node that said it, and returns its relation to this cluster.
+// LearnLife takes note of the life of the node that said it, and returns its relation to this cluster.
 func (n *Node) learnLife(from peer.Meta, theirs lives.Message) lives.Relation {
 	relation := n.lives.Learn(from, theirs)
 	if theirs.Ends && (relation == lives.Younger || relation == lives.Sibling) && n.cfg.Keys != nil {

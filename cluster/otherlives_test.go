@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/cluster/transport"
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
@@ -88,11 +89,11 @@ func TestAncestorIsHeard(t *testing.T) {
 		}
 		expect(false, "at first")
 		_ = n.gossip.compatible(someMeta())
-		n.judge(hello{From: someMeta(), To: n.ID()}, "")
+		n.judge(transport.Greeting{From: someMeta(), To: n.ID()}, "")
 		dialed.with(peer.ErrOtherCluster)
 		expect(false, "after members in other clusters")
 		dialed.with(errors.New("connection refused"))
-		n.judge(hello{From: ancestor, To: ancestor.ID}, "")
+		n.judge(transport.Greeting{From: ancestor, To: ancestor.ID}, "")
 		expect(true, "it dials")
 		gone("it dials no longer")
 		for range 10 {

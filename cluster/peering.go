@@ -8,44 +8,45 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/cluster/transport"
 )
 
 // judge decides whether to accept a peer that dialed this node's Raft port. verified is the ID in the peer's certificate; it
 // is empty without a certificate, and the peer's metadata is then only a hint.
-func (n *Node) judge(h hello, verified string) handshakeReply {
+func (n *Node) judge(h transport.Greeting, verified string) transport.Reply {
 	raw := h.From.Encode()
 	if _, err := peer.DecodeMeta(raw); err != nil {
-		return handshakeReply{Refused: handshakeError, Detail: "bad metadata", why: err.Error()}
+		return transport.Reply{Refused: transport.Malformed, Detail: "bad metadata", Why: err.Error()}
 	}
 	if n.cfg.Keys != nil && h.From.ID != verified {
-		return handshakeReply{Refused: otherNode, Detail: "the certificate is that of another member", why: fmt.Sprintf("its certificate is that of %q", verified)}
+		return transport.Reply{Refused: transport.OtherNode, Detail: "the certificate is that of another member", Why: fmt.Sprintf("its certificate is that of %q", verified)}
 	}
-	if h.For == forLives {
+	if h.For == transport.ForLives {
 		return n.answerLife(h)
 	}
 	n.lives.HearNode(h.From)
 	if h.To != n.id.Node() {
-		return handshakeReply{Refused: otherNode, Detail: "another member is at this address", why: fmt.Sprintf("it wants member %q", h.To)}
+		return transport.Reply{Refused: transport.OtherNode, Detail: "another member is at this address", Why: fmt.Sprintf("it wants member %q", h.To)}
 	}
 	if h.From.Cluster == "" {
-		return handshakeReply{Refused: otherCluster, Detail: "the caller has joined no cluster yet"}
+		return transport.Reply{Refused: transport.OtherCluster, Detail: "the caller has joined no cluster yet"}
 	}
 	ours, err := n.id.Adopt(h.From.Cluster)
 	if err != nil {
-		return handshakeReply{Refused: handshakeError, Detail: "internal error", why: err.Error()}
+		return transport.Reply{Refused: transport.Malformed, Detail: "internal error", Why: err.Error()}
 	}
 	if !ours {
-		return handshakeReply{Refused: otherCluster, Detail: "the member at this address has another cluster ID", why: "its cluster is " + h.From.Cluster}
+		return transport.Reply{Refused: transport.OtherCluster, Detail: "the member at this address has another cluster ID", Why: "its cluster is " + h.From.Cluster}
 	}
 	if n.ended(h.From.ID) {
-		return handshakeReply{Refused: memberRemoved, Detail: "the caller was removed"}
+		return transport.Reply{Refused: transport.MemberRemoved, Detail: "the caller was removed"}
 	}
 	if verified != "" {
 		n.gossip.met(h.From, "")
 	} else {
 		n.gossip.learn(h.From, false)
 	}
-	return handshakeReply{From: n.meta()}
+	return transport.Reply{From: n.meta()}
 }
 
 // onRefused halts this node if a peer refused its Raft connection because it was removed or is a duplicate.
@@ -117,4 +118,28 @@ func (n *Node) standing(id string) (member, voter bool) {
 	default:
 		return false, false
 	}
+}
+
+// Linked counts a connection from another node in this operating-system process, until the returned function is called. A
+// simulated Transport, which has no connections, calls it.
+func (n *Node) Linked(from *Node) (closed func()) {
+	return n.links.Add(transport.Origin{Node: from.ID(), Process: from.process}, "")
+}
+
+// replicates reports whether this node leads in that term and the member is in the Raft configuration.
+func (n *Node) replicates(id raft.ServerID, term uint64) bool {
+	member, _ := n.standing(string(id))
+	return member && n.raft.State() == raft.Leader && n.Term() == term
+}
+
+// Handshake performs the handshake between two nodes of one process. A simulated Transport has no connections for a
+// handshake, so it calls Handshake on the dialer before it carries the first message to another node.
+func (n *Node) Handshake(to *Node) error {
+	reply := to.judge(transport.Greeting{From: n.meta(), To: to.ID()}, "")
+	if err := reply.Err(); err != nil {
+		n.onRefused(err)
+		return err
+	}
+	n.gossip.met(reply.From, reply.From.Raft)
+	return nil
 }

@@ -1,67 +1,16 @@
 package cluster
 
 import (
-	"context"
-	"errors"
-	"net"
 	"slices"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/cluster/transport"
 )
-
-// Addresses behind a working address do not delay a connection, and a wrong address before it delays the connection only
-// shortly.
-func TestRaceOfAddresses(t *testing.T) {
-	t.Parallel()
-	const (
-		right = iota
-		refused
-		silent
-	)
-	for name, c := range map[string]struct {
-		addresses []int
-		takes     time.Duration
-		tried     int32
-	}{
-		"right first":         {[]int{right, silent, refused}, 0, 1},
-		"refused first":       {[]int{refused, right}, 0, 2},
-		"silent first":        {[]int{silent, right}, headStart, 2},
-		"two wrong":           {[]int{silent, refused, right}, 2 * headStart, 3},
-		"none":                {[]int{refused, refused}, 0, 2},
-		"nothing but silence": {[]int{silent, silent}, 5 * time.Second, 2},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-			defer cancel()
-			began := time.Now()
-			var tried atomic.Int32
-			conn, err := race(ctx, make([]string, len(c.addresses)), func(ctx context.Context, i int) (net.Conn, error) {
-				tried.Add(1)
-				switch c.addresses[i] {
-				case right:
-					a, _ := net.Pipe()
-					return a, nil
-				case silent:
-					<-ctx.Done()
-				}
-				return nil, errors.New("no")
-			})
-			if (err == nil) != slices.Contains(c.addresses, right) || (conn != nil) != (err == nil) {
-				t.Errorf("%s: %v, %v", name, conn, err)
-			}
-			if took := time.Since(began); took != c.takes || tried.Load() != c.tried {
-				t.Errorf("%s: %d addresses were tried in %v, want %d in %v", name, tried.Load(), took, c.tried, c.takes)
-			}
-		})
-	}
-}
 
 // A claim of gossip or of a caller about a member does not change the member's own metadata. The next handshake removes it.
 func TestForgedClaimsAreHints(t *testing.T) {
@@ -73,8 +22,8 @@ func TestForgedClaimsAreHints(t *testing.T) {
 	forged := honest
 	forged.Starts, forged.Raft, forged.API, forged.Gossip, forged.Commands = 1<<62, "forged:1", "forged:2", "forged:3", 99
 	n.gossip.learn(forged, true)
-	if reply := n.judge(hello{From: forged, To: n.ID()}, ""); reply.err() != nil {
-		t.Fatal(reply.err())
+	if reply := n.judge(transport.Greeting{From: forged, To: n.ID()}, ""); reply.Err() != nil {
+		t.Fatal(reply.Err())
 	}
 	addresses, certain := n.where(id)
 	if !slices.Equal(addresses, []string{"at:1", honest.Raft, "forged:1"}) || certain != 2 {

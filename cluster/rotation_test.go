@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -63,26 +62,6 @@ type host struct {
 	box  *middlebox // middlebox before its Raft port; nil if the others reach the port directly
 }
 
-// logged is a searchable log.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func (l *logged) lines(with string) int { return strings.Count(l.String(), with) }
-
 // put writes a host's secret file and reloads it.
 func (h *host) put(t *testing.T, numbers ...int) {
 	t.Helper()
@@ -143,19 +122,6 @@ func startBehind(t *testing.T, front func(*testing.T, string) *middlebox, name s
 		}
 	})
 	return h
-}
-
-// patience only bounds a hang: it is many times what a test needs on a busy machine.
-const patience = 2 * time.Minute
-
-// eventually fails the test unless a condition becomes true within patience. A test that failed elsewhere stops waiting.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !is(); <-time.After(10 * time.Millisecond) {
-		if t.Failed() || time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-	}
 }
 
 // trio starts a cluster of three hosts. The first host starts last.
@@ -278,9 +244,9 @@ func TestForeignSecretIsExplained(t *testing.T) {
 		cluster, stranger []int
 		here, there       error // problems reported by the cluster and by the stranger
 	}{
-		"other secret":     {[]int{0}, []int{1}, errOtherKeys, errOtherKeys},
-		"open stranger":    {[]int{0}, nil, errOpenPeer, peer.ErrEncrypts},
-		"secured stranger": {nil, []int{0}, peer.ErrEncrypts, errOpenPeer},
+		"other secret":     {[]int{0}, []int{1}, peer.ErrOtherSecret, peer.ErrOtherSecret},
+		"open stranger":    {[]int{0}, nil, peer.ErrPlain, peer.ErrEncrypts},
+		"secured stranger": {nil, []int{0}, peer.ErrEncrypts, peer.ErrPlain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

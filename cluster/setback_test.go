@@ -3,10 +3,8 @@ package cluster
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"io"
-	"net"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -116,30 +114,12 @@ func TestWitnessKeepsItsLog(t *testing.T) {
 			t.Errorf("the witness listens to %s", what)
 		}
 	}
-	if n.guarded.stand(t.Context()) {
+	if n.guarded.StandForElection(t.Context()) {
 		t.Error("the witness stands for election")
 	}
 	var has raft.Log
 	if err := n.store.Logs.GetLog(last, &has); err != nil || !bytes.Equal(has.Data, had.Data) {
 		t.Errorf("entry %d has changed: %v", last, err)
-	}
-}
-
-// A message that precedes entries contradicts too: raft would only answer that it has another entry.
-func TestPreviousEntryIsCompared(t *testing.T) {
-	t.Parallel()
-	b := bounds{term: 3, committed: 9, entryAt: func(i uint64) (raft.Log, bool) { return raft.Log{Index: i, Term: 3}, i <= 12 }}
-	for _, c := range []struct {
-		prev, term uint64
-		err        error
-	}{{9, 3, nil}, {9, 2, errContradicts}, {10, 2, nil}, {0, 0, nil}} {
-		err := b.request(&raft.AppendEntriesRequest{Term: 4, PrevLogEntry: c.prev, PrevLogTerm: c.term})
-		if !errors.Is(err, c.err) {
-			t.Errorf("entry %d of term %d: %v, want %v", c.prev, c.term, err, c.err)
-		}
-	}
-	if err := b.request(&raft.InstallSnapshotRequest{Term: 4, SnapshotVersion: 1, LastLogIndex: 8, LastLogTerm: 3}); err == nil {
-		t.Error("a snapshot in place of committed entries")
 	}
 }
 
@@ -264,34 +244,5 @@ func TestVanishedAcknowledgements(t *testing.T) {
 		if lost := answer(c.term, c.prev, c.had, c.success); lost != c.lost {
 			t.Errorf("answer %d: %d entries lost, want %d", i, lost, c.lost)
 		}
-	}
-}
-
-func TestMarksOnTheConnectionOfTerms(t *testing.T) {
-	t.Parallel()
-	want := Mark{position.Position{Cluster: [16]byte{1}, Index: 9, HashIndex: 8}, 7}
-	ts, _ := piped(func(c net.Conn) {
-		answerTerms(c, func() (uint64, bool) { return 5, true }, func() Mark { return want })
-	})
-	defer ts.close()
-	for range 3 {
-		if got, err := ts.AskMark(t.Context(), "a", "a@h:1"); err != nil || got != want {
-			t.Errorf("%+v, %v, want %+v", got, err, want)
-		}
-		if term, err := ts.AskTerm(t.Context(), "a", "a@h:1"); err != nil || term != 5 {
-			t.Errorf("term %d, %v, want 5", term, err)
-		}
-	}
-	earlier, _ := piped(func(c net.Conn) { // a program that keeps no watermark
-		for question := make([]byte, termQuestion); ; {
-			if _, err := io.ReadFull(c, question); err != nil {
-				return
-			}
-			_, _ = c.Write(binary.BigEndian.AppendUint64(question[:termQuestion:termQuestion], 5))
-		}
-	})
-	defer earlier.close()
-	if got, err := earlier.AskMark(t.Context(), "a", "a@h:1"); err != nil || got != (Mark{}) {
-		t.Errorf("%+v, %v, want none", got, err)
 	}
 }

@@ -2,13 +2,17 @@ package cluster
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/transport"
 	"github.com/snowraft/snowraft/internal/broadcast"
 )
 
@@ -27,7 +31,7 @@ import (
 
 // watched is the leader whose loss a follower would notice.
 type watched struct {
-	origin
+	transport.Origin
 	term    uint64
 	address string    // address at which the process answered in this term; empty before that
 	since   time.Time // start of following it in this term
@@ -93,13 +97,13 @@ func (n *Node) watchLeader() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		changed, moved := n.LeaderChanged(), n.links.moved.Next()
+		changed, moved := n.LeaderChanged(), n.links.Changed.Next()
 		w = n.follows(w)
 		switch {
-		case w.process == "":
+		case w.Process == "":
 		case w.address == "":
 			n.reach(&w)
-		case !n.links.has(w.origin):
+		case !n.links.Has(w.Origin):
 			n.succeed(w)
 		}
 		select {
@@ -120,11 +124,11 @@ func (n *Node) follows(before watched) watched {
 	if n.raft.State() != raft.Follower || leader == "" || n.Term() != term {
 		return watched{}
 	}
-	if before.id != string(leader) || before.term != term {
-		before = watched{origin: origin{id: string(leader)}, term: term, since: time.Now()}
+	if before.Node != string(leader) || before.term != term {
+		before = watched{Origin: transport.Origin{Node: string(leader)}, term: term, since: time.Now()}
 	}
-	if before.process == "" {
-		before.process = n.links.process(before.id)
+	if before.Process == "" {
+		before.Process = n.links.NewestProcess(before.Node)
 	}
 	return before
 }
@@ -132,28 +136,28 @@ func (n *Node) follows(before watched) watched {
 // reach finds the address at which a process answers. Only the refusals of an address at which the process answered before
 // count.
 func (n *Node) reach(w *watched) {
-	addresses, certain := n.where(w.id)
+	addresses, certain := n.where(w.Node)
 	for _, address := range addresses[:certain] {
-		if _, alive, _ := n.knock(w.origin, address, n.cfg.Timing.Heartbeat); alive {
+		if _, alive, _ := n.knock(w.Origin, address, n.cfg.Timing.Heartbeat); alive {
 			w.address = address
 			return
 		}
 	}
-	w.process = "" // the newest link may belong to another process
+	w.Process = "" // the newest link may belong to another process
 }
 
 // bereft reports whether this node still follows w, and w's process has had no connection to this node since it was missed.
 // Evidence from before a new connection is void.
 func (n *Node) bereft(w watched) bool {
-	return n.follows(w) == w && n.links.away(w.origin, w.missed)
+	return n.follows(w) == w && n.links.StillMissed(w.Origin, w.missed)
 }
 
 // succeed stands for election if the leader's process has stopped and a majority of the voters confirms it. Otherwise it
 // returns when the leader is back, or after the heartbeat timeout, when Raft elects another leader.
 func (n *Node) succeed(w watched) {
 	began, timing := time.Now(), n.cfg.Timing
-	w.missed = n.links.miss(w.origin)
-	turn, ok := n.rank(w.id)
+	w.missed = n.links.MarkMissed(w.Origin)
+	turn, ok := n.rank(w.Node)
 	if !ok || began.Sub(w.since) < timing.Heartbeat {
 		return
 	}
@@ -173,7 +177,7 @@ func (n *Node) succeed(w watched) {
 			return
 		}
 		n.succession.withdraw(w.term)
-		n.logger.Debug("election not called", "leader_id", w.id, "term", w.term, "reason", why)
+		n.logger.Debug("election not called", "leader_id", w.Node, "term", w.term, "reason", why)
 	}
 }
 
@@ -200,14 +204,14 @@ func (n *Node) mourn(ctx context.Context, w watched, began time.Time) evidence {
 		if heard.Before(began) {
 			heard = began
 		}
-		found, alive, err := n.knock(w.origin, w.address, n.cfg.Timing.patience())
+		found, alive, err := n.knock(w.Origin, w.address, n.cfg.Timing.patience())
 		switch {
 		case alive:
 			return noEvidence
 		case found == processChanged, found == portRefuses && time.Since(heard) >= n.cfg.Timing.patience():
 			return found
 		case err != nil:
-			n.logger.Debug("lost leader neither answers nor refuses", "leader_id", w.id, "error", err)
+			n.logger.Debug("lost leader neither answers nor refuses", "leader_id", w.Node, "error", err)
 		}
 		if !n.rest(ctx, knockPause) {
 			break
@@ -231,7 +235,7 @@ func (n *Node) rest(ctx context.Context, d time.Duration) bool {
 // lastEntry returns the term and index of the last entry of this node's log.
 func (n *Node) lastEntry() (term, index uint64) {
 	index = n.raft.LastIndex()
-	entry, _ := n.bounds().entryAt(index)
+	entry, _ := n.bounds().EntryAt(index)
 	return entry.Term, index
 }
 
@@ -239,17 +243,17 @@ func (n *Node) lastEntry() (term, index uint64) {
 // reason that they do not.
 func (n *Node) askLoss(ctx context.Context, w watched) (agreed []string, why string) {
 	others, need := n.otherVoters()
-	others = slices.DeleteFunc(others, func(id raft.ServerID) bool { return string(id) == w.id })
+	others = slices.DeleteFunc(others, func(id raft.ServerID) bool { return string(id) == w.Node })
 	if need > len(others) {
 		return nil, "the other voters make no majority without the leader"
 	}
 	term, index := n.lastEntry()
-	question := Loss{Leader: w.id, Process: w.process, Term: w.term, LastTerm: term, LastIndex: index}
+	question := transport.Loss{Leader: w.Node, Process: w.Process, Term: w.term, LastTerm: term, LastIndex: index}
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.Timing.Heartbeat/2)
 	defer cancel()
 	type answer struct {
 		from  raft.ServerID
-		reply LossReply
+		reply transport.LossReply
 		err   error
 	}
 	answers := make(chan answer, len(others))
@@ -281,8 +285,8 @@ func (n *Node) askLoss(ctx context.Context, w watched) (agreed []string, why str
 
 // Witness answers the question of a voter that has lost the leader. It waits until this node has lost the leader too, at most
 // for a tenth of the heartbeat timeout. In each term, this node agrees with one candidate only.
-func (n *Node) Witness(ctx context.Context, candidate string, question Loss) LossReply {
-	deny := func(why string) LossReply { return LossReply{Why: why} }
+func (n *Node) Witness(ctx context.Context, candidate string, question transport.Loss) transport.LossReply {
+	deny := func(why string) transport.LossReply { return transport.LossReply{Why: why} }
 	if _, voter := n.standing(candidate); !voter {
 		return deny("the candidate has no vote")
 	}
@@ -291,14 +295,14 @@ func (n *Node) Witness(ctx context.Context, candidate string, question Loss) Los
 	}
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.Timing.turn())
 	defer cancel()
-	leader := origin{question.Leader, question.Process}
+	leader := transport.Origin{Node: question.Leader, Process: question.Process}
 	for {
 		changed := n.succession.changed.Next()
-		if n.links.has(leader) {
+		if n.links.Has(leader) {
 			return deny("the leader is connected")
 		}
 		w := n.succession.last()
-		if w.origin == leader && w.term == question.Term && n.bereft(w) {
+		if w.Origin == leader && w.term == question.Term && n.bereft(w) {
 			break
 		}
 		select {
@@ -313,7 +317,7 @@ func (n *Node) Witness(ctx context.Context, candidate string, question Loss) Los
 	if !n.succession.promise(question.Term, candidate) {
 		return deny("another candidate is preferred")
 	}
-	return LossReply{Agrees: true}
+	return transport.LossReply{Agrees: true}
 }
 
 // stand calls an election, unless this node is no longer bereft of w. It reports whether raft took the request.
@@ -322,7 +326,34 @@ func (n *Node) stand(w watched, found evidence, agreed []string, began time.Time
 		return false
 	}
 	n.elections.expect(w.term+1, ElectionRefused)
-	n.logger.Info("leader's process exited; calling an election", "leader", n.label(raft.ServerID(w.id)), "leader_id", w.id, "term", w.term,
+	n.logger.Info("leader's process exited; calling an election", "leader", n.label(raft.ServerID(w.Node)), "leader_id", w.Node, "term", w.term,
 		"reason", string(found), "agreed", strings.Join(agreed, ", "), "after", time.Since(began))
-	return n.guarded.stand(n.ctx)
+	return n.guarded.StandForElection(n.ctx)
+}
+
+// evidence is the reason to count a process as gone.
+type evidence string
+
+const (
+	noEvidence     evidence = ""
+	portRefuses    evidence = "the leader's connections closed, and its address refuses new ones"
+	processChanged evidence = "the leader's connections closed, and another process answers at its address"
+)
+
+// knock checks whether a process is at its address. It returns the evidence if the process is gone, alive if it answers, and
+// err if neither is certain.
+func (n *Node) knock(leader transport.Origin, address string, timeout time.Duration) (found evidence, alive bool, err error) {
+	ctx, cancel := context.WithTimeout(n.ctx, timeout)
+	defer cancel()
+	process, err := n.witnesses.ProcessAt(ctx, raft.ServerID(leader.Node), address)
+	switch {
+	case err == nil && process == leader.Process:
+		return noEvidence, true, nil
+	case err == nil:
+		return processChanged, false, nil
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return portRefuses, false, nil
+	default:
+		return noEvidence, false, fmt.Errorf("neither refused nor answered: %w", err)
+	}
 }

@@ -41,7 +41,7 @@ func (n *Node) watch() {
 		if len(n.gossip.unmet()) > 0 {
 			notify(n.gossip.claims)
 		}
-		if n.stream != nil && n.stream.dialed.closeAbandoned(n.ServerAddr) {
+		if n.stream != nil && n.stream.CloseAbandoned(n.ServerAddr) {
 			n.network.CloseStreams() // the pool has buffers for each address
 		}
 		select {

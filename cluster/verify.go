@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/transport"
 )
 
 // hedgeAfter is the time that a majority may take to answer before the remaining voters are queried too.
@@ -27,7 +29,7 @@ func (n *Node) Verify(ctx context.Context, term uint64) error {
 		return ErrNotLeader
 	}
 	others, need := n.otherVoters()
-	ctx, cancel := context.WithTimeout(ctx, transportTimeout)
+	ctx, cancel := context.WithTimeout(ctx, transport.Timeout)
 	defer cancel()
 	last, err := n.hedges.confirm(ctx, term, others, need, n.askTerm)
 	if last != "" {

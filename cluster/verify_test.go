@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/transport"
 )
 
 // termReply is a node's answer to a request for its term, with its delay.
@@ -43,14 +45,14 @@ func TestConfirm(t *testing.T) {
 		"the first is slow, another later": {[]termReply{{term: 5, after: never}, {term: 6}}, 1, 2, false, hedgeAfter},
 		"the only one is slow":             {[]termReply{{term: 5, after: 2 * hedgeAfter}}, 1, 1, true, 2 * hedgeAfter},
 		"the only one fails":               {[]termReply{{err: broken}}, 1, 1, false, 0},
-		"the only one never answers":       {[]termReply{{after: never}}, 1, 1, false, transportTimeout},
+		"the only one never answers":       {[]termReply{{after: never}}, 1, 1, false, transport.Timeout},
 		"all fail":                         {[]termReply{{err: broken}, {err: broken}}, 1, 2, false, 0},
 		"a minority answers":               {[]termReply{{term: 5}, {err: broken}, {err: broken}, {err: broken}}, 2, 4, false, 0},
-		"a minority answers, no errors":    {[]termReply{{term: 5}, {after: never}, {after: never}, {after: never}}, 2, 4, false, transportTimeout},
+		"a minority answers, no errors":    {[]termReply{{term: 5}, {after: never}, {after: never}, {after: never}}, 2, 4, false, transport.Timeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), transportTimeout)
+				ctx, cancel := context.WithTimeout(t.Context(), transport.Timeout)
 				defer cancel()
 				var ids []raft.ServerID
 				for i := range c.others {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/cluster/transport"
 )
 
 // A probe finds a member without the secret of its cluster, and changes nothing there.
@@ -16,13 +16,13 @@ func TestProbeFindsOpenAndSecuredMembers(t *testing.T) {
 		ctx, limit := t.Context(), 4*time.Second
 		at := n.server.RaftAddr()
 		before := len(n.server.Member().Node().Members())
-		if got := cluster.Probe(ctx, at, n.server.MemberID(), limit); got != cluster.Present {
+		if got := transport.CheckPresence(ctx, at, n.server.MemberID(), limit); got != transport.Present {
 			t.Errorf("%s: Probe() of the member = %d, want Present", name, got)
 		}
-		if got := cluster.Probe(ctx, at, uuid.NewString(), limit); got != cluster.Other {
+		if got := transport.CheckPresence(ctx, at, uuid.NewString(), limit); got != transport.Other {
 			t.Errorf("%s: Probe() of another member = %d, want Other", name, got)
 		}
-		if got := cluster.Probe(ctx, n.server.HTTPAddr(), n.server.MemberID(), limit); got != cluster.Unclear && name == "open" {
+		if got := transport.CheckPresence(ctx, n.server.HTTPAddr(), n.server.MemberID(), limit); got != transport.Unclear && name == "open" {
 			t.Errorf("%s: Probe() of another port = %d, want Unclear", name, got)
 		}
 		if after := len(n.server.Member().Node().Members()); after != before {
@@ -30,7 +30,7 @@ func TestProbeFindsOpenAndSecuredMembers(t *testing.T) {
 		}
 		id := n.server.MemberID()
 		n.stop()
-		if got := cluster.Probe(ctx, at, id, limit); got != cluster.Absent {
+		if got := transport.CheckPresence(ctx, at, id, limit); got != transport.Absent {
 			t.Errorf("%s: Probe() of a stopped member = %d, want Absent", name, got)
 		}
 	}

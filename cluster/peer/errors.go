@@ -1,10 +1,12 @@
 package peer
 
 import (
+	"crypto/tls"
 	"errors"
 	"strings"
 
 	"github.com/snowraft/snowraft/cluster/screen"
+	"github.com/snowraft/snowraft/trust"
 )
 
 var (
@@ -19,7 +21,26 @@ var (
 	// ErrEncrypts reports a peer with a cluster secret, to a member without one.
 	ErrEncrypts = errors.New("the peer encrypts, and this member has no cluster secret: restart this member with --secret-file, " +
 		"with the file that the peer uses")
+	// ErrPlain reports a peer without a cluster secret, to a member with one.
+	ErrPlain = errors.New("the peer does not encrypt: restart the peer with --secret-file, with the file that this member uses")
+	// ErrOtherSecret reports a peer that has none of this member's cluster secrets.
+	ErrOtherSecret = errors.New("the peer has another cluster secret: copy one secret file to both members")
 )
+
+// Misunderstanding returns the problem with the peer's secret that an error reveals; nil if none.
+func Misunderstanding(err error) error {
+	var plain tls.RecordHeaderError
+	var stranger *trust.StrangerError
+	switch {
+	case errors.Is(err, ErrEncrypts), errors.Is(err, screen.ErrSealed):
+		return ErrEncrypts
+	case errors.Is(err, ErrPlain), errors.Is(err, screen.ErrUnsealed), errors.As(err, &plain) && strings.HasPrefix(Magic, string(plain.RecordHeader[:])):
+		return ErrPlain
+	case errors.Is(err, ErrOtherSecret), errors.Is(err, screen.ErrOtherKey), errors.As(err, &stranger), trust.Refused(err):
+		return ErrOtherSecret
+	}
+	return nil
+}
 
 // Reason returns a short reason of a failed attempt to reach a node.
 func Reason(err error) string {

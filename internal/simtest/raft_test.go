@@ -11,9 +11,10 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/cluster/transport"
 )
 
-// transportTimeout is the time that a message waits for an answer that does not come.
+// Timeout is the time that a message waits for an answer that does not come.
 const transportTimeout = 5 * time.Second
 
 // raftPort is a process's Raft transport: Raft's own in-memory transport with
@@ -118,7 +119,7 @@ func (r *raftPort) greet(id raft.ServerID, to *process) error {
 	return nil
 }
 
-// hangUp closes the connections to other processes. The others notice unless the network is cut.
+// HangUp closes the connections to other processes. The others notice unless the network is cut.
 func (r *raftPort) hangUp() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +135,7 @@ func (r *raftPort) shake(to *process) error {
 	return r.self.opened().Node().Handshake(to.opened().Node())
 }
 
-// Greet implements cluster.Greeter.
+// Greet implements transport.Greeter.
 func (r *raftPort) Greet(id raft.ServerID, address raft.ServerAddress) error {
 	to := r.net.at(string(address)).proc()
 	if err := r.reach(to); err != nil {
@@ -146,8 +147,8 @@ func (r *raftPort) Greet(id raft.ServerID, address raft.ServerAddress) error {
 	return r.shake(to)
 }
 
-// Knock implements cluster.Witnesses.
-func (r *raftPort) Knock(ctx context.Context, id raft.ServerID, address string) (string, error) {
+// ProcessAt implements transport.PeerChecker.
+func (r *raftPort) ProcessAt(ctx context.Context, id raft.ServerID, address string) (string, error) {
 	n := r.net.at(address)
 	if n == nil {
 		return "", errRefused
@@ -169,10 +170,10 @@ func (r *raftPort) Knock(ctx context.Context, id raft.ServerID, address string) 
 	return to.opened().Node().Process(), nil
 }
 
-// AskLoss implements cluster.Witnesses.
-func (r *raftPort) AskLoss(ctx context.Context, id raft.ServerID, address raft.ServerAddress, question cluster.Loss) (cluster.LossReply, error) {
+// AskLoss implements transport.PeerChecker.
+func (r *raftPort) AskLoss(ctx context.Context, id raft.ServerID, address raft.ServerAddress, question transport.Loss) (transport.LossReply, error) {
 	type answer struct {
-		reply cluster.LossReply
+		reply transport.LossReply
 		err   error
 	}
 	answers := make(chan answer, 1)
@@ -188,17 +189,17 @@ func (r *raftPort) AskLoss(ctx context.Context, id raft.ServerID, address raft.S
 	case a := <-answers:
 		return a.reply, a.err
 	case <-ctx.Done():
-		return cluster.LossReply{}, ctx.Err()
+		return transport.LossReply{}, ctx.Err()
 	}
 }
 
-// AskTerm implements cluster.Asker.
+// AskTerm implements transport.TermAsker.
 func (r *raftPort) AskTerm(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (uint64, error) {
 	return answerOf(ctx, r, id, address, (*cluster.Node).Term)
 }
 
-// AskMark implements cluster.Asker.
-func (r *raftPort) AskMark(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (cluster.Mark, error) {
+// AskMark implements transport.TermAsker.
+func (r *raftPort) AskMark(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (transport.Mark, error) {
 	return answerOf(ctx, r, id, address, (*cluster.Node).Mark)
 }
 

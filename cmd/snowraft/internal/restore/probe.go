@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/cluster/transport"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
@@ -21,23 +21,23 @@ const probeTimeout = 2 * time.Second
 func probe(ctx context.Context, a *cli.App, h *commandv1.BackupHeader) error {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	found := map[cluster.Presence][]string{}
+	found := map[transport.Presence][]string{}
 	for _, m := range h.GetMembers() {
 		wg.Go(func() {
-			presence := cluster.Probe(ctx, m.GetRaftAddress(), m.GetId(), probeTimeout)
+			presence := transport.CheckPresence(ctx, m.GetRaftAddress(), m.GetId(), probeTimeout)
 			mu.Lock()
 			defer mu.Unlock()
 			found[presence] = append(found[presence], cmp.Or(m.GetName(), m.GetId())+" at "+m.GetRaftAddress())
 		})
 	}
 	wg.Wait()
-	if alive := found[cluster.Present]; len(alive) > 0 {
+	if alive := found[transport.Present]; len(alive) > 0 {
 		return fmt.Errorf("old cluster %s still runs: %s; stop every member permanently, then restore again", h.GetClusterId(), strings.Join(alive, ", "))
 	}
-	if unclear := found[cluster.Unclear]; len(unclear) > 0 {
+	if unclear := found[transport.Unclear]; len(unclear) > 0 {
 		a.Warn("another program answers at the address of %s; make sure that it is not the old member", strings.Join(unclear, ", "))
 	}
-	if other := found[cluster.Other]; len(other) > 0 {
+	if other := found[transport.Other]; len(other) > 0 {
 		a.Warn("another member answers at the address of %s; if its cluster was restored from the old one, restore a backup of that cluster instead, or stop it permanently: "+
 			"two clusters from one backup stop each other", strings.Join(other, ", "))
 	}

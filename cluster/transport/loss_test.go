@@ -1,4 +1,4 @@
-package cluster
+package transport
 
 import (
 	"context"
@@ -11,28 +11,28 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// knocks returns the outcome of a Knock at an address, within a limit.
-func knocks(t *testing.T, from layered, id, address string, limit time.Duration) (process string, err error) {
+// processWithin returns the outcome of ProcessAt at an address, within a limit.
+func processWithin(t *testing.T, from layered, id, address string, limit time.Duration) (process string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	return from.Knock(ctx, raft.ServerID(id), address)
+	return from.ProcessAt(ctx, raft.ServerID(id), address)
 }
 
-func TestKnock(t *testing.T) {
+func TestProcessAt(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string][]int{"open": nil, "secured": {0}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, b := layer(t, keyed(t, keys...)), layer(t, keyed(t, keys...))
 			address := b.listener.Addr().String()
-			if process, err := knocks(t, a, b.self.ID, address, patience); err != nil || process != b.self.Process {
+			if process, err := processWithin(t, a, b.self.ID, address, patience); err != nil || process != b.self.Process {
 				t.Errorf("at a node that lives: %q, %v; want %q", process, err, b.self.Process)
 			}
 			if err := b.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := knocks(t, a, b.self.ID, address, patience); !errors.Is(err, syscall.ECONNREFUSED) {
+			if _, err := processWithin(t, a, b.self.ID, address, patience); !errors.Is(err, syscall.ECONNREFUSED) {
 				t.Errorf("at a stopped node: %v, want a refusal", err)
 			}
 			for what, address := range map[string]string{
@@ -44,7 +44,7 @@ func TestKnock(t *testing.T) {
 				}),
 				"a name that stands for no host": "nowhere.invalid:1",
 			} {
-				if _, err := knocks(t, a, b.self.ID, address, 200*time.Millisecond); err == nil || errors.Is(err, syscall.ECONNREFUSED) {
+				if _, err := processWithin(t, a, b.self.ID, address, 200*time.Millisecond); err == nil || errors.Is(err, syscall.ECONNREFUSED) {
 					t.Errorf("%s: %v, want an error that is not a refusal", what, err)
 				}
 			}
@@ -60,7 +60,7 @@ func TestAskLoss(t *testing.T) {
 			t.Parallel()
 			a, b := layer(t, keyed(t, keys...)), layer(t, keyed(t, keys...))
 			want := Loss{Leader: nodeID(1), Process: "p", Term: 7, LastTerm: 6, LastIndex: 1 << 60}
-			b.streamLayer.witness = func(_ context.Context, candidate string, question Loss) LossReply {
+			b.StreamLayer.AnswerLoss = func(_ context.Context, candidate string, question Loss) LossReply {
 				return LossReply{Agrees: candidate == a.self.ID && question == want, Why: "because"}
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), patience)

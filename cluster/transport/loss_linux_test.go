@@ -1,4 +1,4 @@
-package cluster
+package transport
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 // The accept queue of a process that accepts too slowly is full. The kernel then drops further connections, and refuses none.
-func TestKnockAtFullAcceptQueue(t *testing.T) {
+func TestProcessAtFullAcceptQueue(t *testing.T) {
 	t.Parallel()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -40,7 +40,7 @@ func TestKnockAtFullAcceptQueue(t *testing.T) {
 		t.Skip("the queue does not fill")
 	}
 	a := layer(t, nil)
-	if _, err := knocks(t, a, nodeID(1), address, 200*time.Millisecond); err == nil || errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("Knock() = %v, want an error that is not a refusal", err)
+	if _, err := processWithin(t, a, nodeID(1), address, 200*time.Millisecond); err == nil || errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("ProcessAt() = %v, want an error that is not a refusal", err)
 	}
 }

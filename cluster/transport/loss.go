@@ -1,9 +1,8 @@
-package cluster
+package transport
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"syscall"
 	"time"
@@ -29,17 +28,17 @@ type LossReply struct {
 	Why    string `json:"why,omitempty"` // reason for which it does not agree
 }
 
-// Witnesses checks whether processes are alive. A simulated Transport may implement it.
-type Witnesses interface {
-	// Knock shakes hands at the address of a node and returns the process that answers. It fails with
+// PeerChecker checks whether processes are alive. A simulated Transport may implement it.
+type PeerChecker interface {
+	// ProcessAt shakes hands at the address of a node and returns the process that answers. It fails with
 	// syscall.ECONNREFUSED only if the host refused the connection.
-	Knock(ctx context.Context, id raft.ServerID, address string) (process string, err error)
+	ProcessAt(ctx context.Context, id raft.ServerID, address string) (process string, err error)
 	// AskLoss sends a question to a node and returns its answer.
 	AskLoss(ctx context.Context, id raft.ServerID, address raft.ServerAddress, question Loss) (LossReply, error)
 }
 
-// Knock implements Witnesses. A host name may resolve to several addresses: all of them must refuse.
-func (s *streamLayer) Knock(ctx context.Context, id raft.ServerID, address string) (process string, err error) {
+// ProcessAt implements Witnesses. A host name may resolve to several addresses: all of them must refuse.
+func (s *StreamLayer) ProcessAt(ctx context.Context, id raft.ServerID, address string) (process string, err error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return "", err
@@ -62,7 +61,7 @@ func (s *streamLayer) Knock(ctx context.Context, id raft.ServerID, address strin
 }
 
 // AskLoss implements Witnesses.
-func (s *streamLayer) AskLoss(ctx context.Context, id raft.ServerID, address raft.ServerAddress, question Loss) (reply LossReply, err error) {
+func (s *StreamLayer) AskLoss(ctx context.Context, id raft.ServerID, address raft.ServerAddress, question Loss) (reply LossReply, err error) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return reply, errors.New("a question needs a deadline")
@@ -80,8 +79,8 @@ func (s *streamLayer) AskLoss(ctx context.Context, id raft.ServerID, address raf
 	return reply, readFrame(conn, &reply)
 }
 
-// answerLoss answers the single question on a connection, and closes the connection.
-func (s *streamLayer) answerLoss(conn net.Conn, from string) {
+// serveLossConn answers the single question on a connection, and closes the connection.
+func (s *StreamLayer) serveLossConn(conn net.Conn, from string) {
 	defer func() { _ = conn.Close() }()
 	if err := conn.SetDeadline(time.Now().Add(termTimeout)); err != nil {
 		return
@@ -92,34 +91,7 @@ func (s *streamLayer) answerLoss(conn net.Conn, from string) {
 	if err := readFrame(conn, &question); err != nil {
 		return
 	}
-	if err := writeFrame(conn, s.witness(s.ctx, from, question)); err != nil {
+	if err := writeFrame(conn, s.AnswerLoss(s.ctx, from, question)); err != nil {
 		s.logger.Debug("answer about a lost leader not sent", "peer_id", from, "error", err)
-	}
-}
-
-// evidence is the reason to count a process as gone.
-type evidence string
-
-const (
-	noEvidence     evidence = ""
-	portRefuses    evidence = "the leader's connections closed, and its address refuses new ones"
-	processChanged evidence = "the leader's connections closed, and another process answers at its address"
-)
-
-// knock checks whether a process is at its address. It returns the evidence if the process is gone, alive if it answers, and
-// err if neither is certain.
-func (n *Node) knock(leader origin, address string, timeout time.Duration) (found evidence, alive bool, err error) {
-	ctx, cancel := context.WithTimeout(n.ctx, timeout)
-	defer cancel()
-	process, err := n.witnesses.Knock(ctx, raft.ServerID(leader.id), address)
-	switch {
-	case err == nil && process == leader.process:
-		return noEvidence, true, nil
-	case err == nil:
-		return processChanged, false, nil
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return portRefuses, false, nil
-	default:
-		return noEvidence, false, fmt.Errorf("neither refused nor answered: %w", err)
 	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package transport
 
 import (
 	"bytes"
@@ -31,21 +31,21 @@ const (
 	// from one address, which several members may share.
 	maxRaftConns     = 1024
 	maxRaftConnsFrom = 512
-	transportTimeout = 5 * time.Second
-	transportPool    = 3
+	Timeout          = 5 * time.Second
+	PoolSize         = 3
 )
 
-// streamLayer carries raft over TCP connections that begin with a handshake, inside TLS if the cluster has a secret.
+// StreamLayer carries raft over TCP connections that begin with a handshake, inside TLS if the cluster has a secret.
 //
 // Raft knows only addresses, so raft's address of a node is "ID@host:port" (see RaftAddress). From that, the dialer knows the
 // ID of the node that it wants.
-type streamLayer struct {
-	peering
+type StreamLayer struct {
+	Owner
 	listener net.Listener
 	keys     *trust.Keys // nil without a secret
 	logger   *slog.Logger
 
-	dialed dialed
+	dialed dialedConns
 	conns  chan net.Conn
 	ctx    context.Context // ends when Close begins
 	cancel context.CancelFunc
@@ -53,36 +53,36 @@ type streamLayer struct {
 	wg     sync.WaitGroup
 }
 
-// peering is the part of a node that its streamLayer needs.
-type peering struct {
-	connect func(ctx context.Context, network, address string) (net.Conn, error) // nil: the machine's network
+// Owner is the part of a node that its StreamLayer needs.
+type Owner struct {
+	Connect func(ctx context.Context, network, address string) (net.Conn, error) // nil: the machine's network
 
-	self  func() peer.Meta
-	judge func(h hello, verified string) handshakeReply // verified is the ID in the caller's certificate; empty without one
-	// where lists the addresses at which a node may be, the most certain ones first; certain is the number before the hints.
-	where func(id string) (addresses []string, certain int)
-	met   func(m peer.Meta, at string) // called with the metadata that a node sent at a dialed address
-	// earlier returns the process of m's node that was met before, and its possible addresses; none if that process is m.
-	earlier   func(m peer.Meta) (earlier peer.Meta, addresses []string)
-	duplicate func(m, earlier peer.Meta)     // called when these two processes of one node are both alive
-	refused   func(error)                    // called when a peer refuses this node
-	foreign   func(from net.Addr, err error) // called for connections on which TLS or the handshake fails
-	term      func() (term uint64, ok bool)  // returns the current term; ok is false before there is one
-	mark      func() Mark                    // called after term has returned true
-	links     *links
-	witness   func(ctx context.Context, candidate string, question Loss) LossReply
-	life      func(ctx context.Context, other string, nonce string) lives.Message
-	learnLife func(from peer.Meta, theirs lives.Message) lives.Relation
-	hearID    func(id, host string) // called when a member hangs up after TLS
-	claimLife func(c lives.Claim)   // called with the address of a member that was not expected there
+	Self          func() peer.Meta
+	JudgeGreeting func(h Greeting, verified string) Reply // verified is the ID in the caller's certificate; empty without one
+	// AddressesOf lists the addresses at which a node may be, the most certain ones first; certain is the number before the hints.
+	AddressesOf func(id string) (addresses []string, certain int)
+	NoteMet     func(m peer.Meta, at string) // called with the metadata that a node sent at a dialed address
+	// EarlierProcess returns the process of m's node that was met before, and its possible addresses; none if that process is m.
+	EarlierProcess func(m peer.Meta) (earlier peer.Meta, addresses []string)
+	NoteDuplicate  func(m, earlier peer.Meta)     // called when these two processes of one node are both alive
+	NoteRefused    func(error)                    // called when a peer refuses this node
+	NoteForeign    func(from net.Addr, err error) // called for connections on which TLS or the handshake fails
+	Term           func() (term uint64, ok bool)  // returns the current term; ok is false before there is one
+	Mark           func() Mark                    // called after term has returned true
+	Links          *Links
+	AnswerLoss     func(ctx context.Context, candidate string, question Loss) LossReply
+	Life           func(ctx context.Context, other string, nonce string) lives.Message
+	LearnLife      func(from peer.Meta, theirs lives.Message) lives.Relation
+	HearID         func(id, host string) // called when a member hangs up after TLS
+	ClaimLife      func(c lives.Claim)   // called with the address of a member that was not expected there
 }
 
-func newStreamLayer(l net.Listener, keys *trust.Keys, node peering, logger *slog.Logger) *streamLayer {
-	if node.connect == nil {
-		node.connect = new(net.Dialer).DialContext
+func NewStreamLayer(l net.Listener, keys *trust.Keys, node Owner, logger *slog.Logger) *StreamLayer {
+	if node.Connect == nil {
+		node.Connect = new(net.Dialer).DialContext
 	}
-	s := &streamLayer{
-		peering: node, listener: l, keys: keys, logger: logger,
+	s := &StreamLayer{
+		Owner: node, listener: l, keys: keys, logger: logger,
 		conns: make(chan net.Conn),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -91,7 +91,7 @@ func newStreamLayer(l net.Listener, keys *trust.Keys, node peering, logger *slog
 }
 
 // run accepts connections. Each handshake has its own goroutine, so that a silent connection delays no other.
-func (s *streamLayer) run() {
+func (s *StreamLayer) run() {
 	shaking := places.New(maxHandshakes, maxHandshakesFrom)
 	after := admitted{
 		askers: places.New(maxTermConns, maxTermConnsFrom),
@@ -124,11 +124,11 @@ type admitted struct {
 }
 
 // serve runs the handshake on conn. Then it gives conn to raft or answers the questions that arrive on it.
-func (s *streamLayer) serve(conn net.Conn, place *places.Place, after *admitted) {
+func (s *StreamLayer) serve(conn net.Conn, place *places.Place, after *admitted) {
 	if s.keys != nil {
 		conn = s.keys.Track(conn) // closed as such after a failure, or the keys would keep it
 	}
-	secured, said, reply, err := s.shake(conn)
+	secured, said, reply, err := s.acceptHandshake(conn)
 	if err != nil {
 		s.logger.Debug("raft connection refused", "address", conn.RemoteAddr(), "error", err)
 		_ = conn.Close()
@@ -139,16 +139,16 @@ func (s *streamLayer) serve(conn net.Conn, place *places.Place, after *admitted)
 	}
 	switch said.For {
 	case forTerms:
-		s.answerTerms(secured, after.askers)
+		s.serveTermConn(secured, after.askers)
 		return
 	case forLoss:
-		s.answerLoss(secured, said.From.ID)
+		s.serveLossConn(secured, said.From.ID)
 		return
-	case forLives:
-		s.receiveLife(secured, said.From, reply.Life.Asks)
+	case ForLives:
+		s.serveLifeConn(secured, said.From, reply.Life.Asks)
 		return
 	}
-	placed, ok := seated(screen.RaftRequests(secured, after.large), after.peers)
+	placed, ok := takeSlot(screen.RaftRequests(secured, after.large), after.peers)
 	if !ok {
 		if after.refused.Allow() {
 			s.logger.Warn("too many raft connections; closing another", "address", conn.RemoteAddr())
@@ -156,7 +156,7 @@ func (s *streamLayer) serve(conn net.Conn, place *places.Place, after *admitted)
 		_ = secured.Close()
 		return
 	}
-	link := &linkedConn{placed, s.links.add(origin{said.From.ID, said.From.Process}, peer.Host(conn.RemoteAddr()))}
+	link := &linkedConn{placed, s.Links.Add(Origin{said.From.ID, said.From.Process}, peer.Host(conn.RemoteAddr()))}
 	select {
 	case s.conns <- link:
 	case <-s.ctx.Done():
@@ -164,8 +164,8 @@ func (s *streamLayer) serve(conn net.Conn, place *places.Place, after *admitted)
 	}
 }
 
-// shake runs the acceptor's side of TLS and of the handshake, and returns the connection, the dialer's message and the reply to it.
-func (s *streamLayer) shake(raw net.Conn) (_ net.Conn, said hello, reply handshakeReply, err error) {
+// acceptHandshake runs the acceptor's side of TLS and of the handshake, and returns the connection, the dialer's message and the reply to it.
+func (s *StreamLayer) acceptHandshake(raw net.Conn) (_ net.Conn, said Greeting, reply Reply, err error) {
 	shaken := make(chan struct{})
 	defer close(shaken)
 	if err := raw.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
@@ -181,11 +181,11 @@ func (s *streamLayer) shake(raw net.Conn) (_ net.Conn, said hello, reply handsha
 	conn, verified := raw, ""
 	from := raw.RemoteAddr()
 	if s.keys != nil {
-		config, member := announced(s.keys.MemberServer(s.self().ID))
+		config, member := detectMember(s.keys.MemberServer(s.Self().ID))
 		secured := tls.Server(raw, config)
 		if err := secured.Handshake(); err != nil {
 			if _, plain := errors.AsType[tls.RecordHeaderError](err); plain || *member {
-				s.foreign(from, err)
+				s.NoteForeign(from, err)
 			}
 			return nil, said, reply, err
 		}
@@ -193,22 +193,22 @@ func (s *streamLayer) shake(raw net.Conn) (_ net.Conn, said hello, reply handsha
 		conn = secured
 	}
 	var head bytes.Buffer
-	said, reply, err = receive(heardBefore{conn, io.TeeReader(conn, &head)}, func(h hello) handshakeReply { return s.receptive(h, verified) })
+	said, reply, err = answerGreeting(heardBefore{conn, io.TeeReader(conn, &head)}, func(h Greeting) Reply { return s.judgeProcess(h, verified) })
 	if err != nil {
-		if !errors.Is(err, peer.ErrEncrypts) || announces(conn, head.Bytes()) {
-			s.foreign(from, err)
+		if !errors.Is(err, peer.ErrEncrypts) || isMember(conn, head.Bytes()) {
+			s.NoteForeign(from, err)
 		}
 		if verified != "" && errors.Is(err, io.EOF) {
-			s.hearID(verified, peer.Host(from))
+			s.HearID(verified, peer.Host(from))
 		}
 		return nil, said, reply, err
 	}
 	return conn, said, reply, conn.SetDeadline(time.Time{})
 }
 
-// answerTerms answers questions for the term on conn, in its own goroutine.
-func (s *streamLayer) answerTerms(conn net.Conn, askers *places.Places) {
-	placed, ok := seated(conn, askers)
+// serveTermConn answers questions for the term on conn, in its own goroutine.
+func (s *StreamLayer) serveTermConn(conn net.Conn, askers *places.Places) {
+	placed, ok := takeSlot(conn, askers)
 	if !ok {
 		_ = conn.Close()
 		return
@@ -216,7 +216,7 @@ func (s *streamLayer) answerTerms(conn net.Conn, askers *places.Places) {
 	done := make(chan struct{})
 	s.wg.Go(func() {
 		defer close(done)
-		answerTerms(placed, s.term, s.mark)
+		serveTerms(placed, s.Term, s.Mark)
 	})
 	s.wg.Go(func() {
 		select {
@@ -228,7 +228,7 @@ func (s *streamLayer) answerTerms(conn net.Conn, askers *places.Places) {
 }
 
 // Accept implements net.Listener.
-func (s *streamLayer) Accept() (net.Conn, error) {
+func (s *StreamLayer) Accept() (net.Conn, error) {
 	select {
 	case conn := <-s.conns:
 		return conn, nil
@@ -238,7 +238,7 @@ func (s *streamLayer) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener.
-func (s *streamLayer) Close() error {
+func (s *StreamLayer) Close() error {
 	var err error
 	s.once.Do(func() {
 		s.cancel()
@@ -249,9 +249,15 @@ func (s *streamLayer) Close() error {
 	return err
 }
 
+// CloseAbandoned closes each connection that this node opened to an address that current no longer returns for its member. It
+// reports whether there were any.
+func (s *StreamLayer) CloseAbandoned(current func(raft.ServerID) (raft.ServerAddress, error)) bool {
+	return s.dialed.closeAbandoned(current)
+}
+
 // Addr implements net.Listener. It returns the address at which other nodes reach this node, in raft's form.
-func (s *streamLayer) Addr() net.Addr {
-	m := s.self()
+func (s *StreamLayer) Addr() net.Addr {
+	m := s.Self()
 	return advertised(peer.RaftAddress(m.ID, m.Raft))
 }
 
@@ -271,4 +277,27 @@ type Transport interface {
 type Greeter interface {
 	// Greet returns an error unless the node at the address has the ID and accepts this node.
 	Greet(id raft.ServerID, address raft.ServerAddress) error
+}
+
+// slottedConn is an established connection with a place. When there are too many, one connection of the address with the most
+// connections is closed: the one that has been silent longest. Raft keeps connections that it does not use, and a stranger
+// can open any number of connections to an open member.
+type slottedConn struct{ places.Conn }
+
+// takeSlot takes a place for a connection; it returns false if there is none.
+func takeSlot(conn net.Conn, at *places.Places) (net.Conn, bool) {
+	place, ok := at.Take(conn.RemoteAddr(), func() { _ = conn.Close() })
+	if !ok {
+		return nil, false
+	}
+	return &slottedConn{places.Conn{Conn: conn, Place: place}}, true
+}
+
+// Read implements net.Conn.
+func (c *slottedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.Place.Heard()
+	}
+	return n, err
 }

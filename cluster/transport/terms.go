@@ -1,4 +1,4 @@
-package cluster
+package transport
 
 import (
 	"context"
@@ -9,13 +9,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/position"
+
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
 )
 
-// Asker requests what a node knows. A simulated Transport may implement it.
-type Asker interface {
+// TermAsker requests what a node knows. A simulated Transport may implement it.
+type TermAsker interface {
 	// AskTerm returns the term at some moment after the call began.
 	AskTerm(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (term uint64, err error)
 	// AskMark returns the watermark at some moment after the call began; zero if the node's program keeps none.
@@ -40,32 +42,32 @@ const (
 	termTimeout = time.Second
 )
 
-// terms keeps one connection to each node whose term was requested.
-type terms struct {
+// TermClient keeps one connection to each node whose term was requested.
+type TermClient struct {
 	dial func(address raft.ServerAddress, timeout time.Duration) (net.Conn, error)
 
 	mu     sync.Mutex
 	conns  map[raft.ServerAddress]*termConn
-	closed bool
+	closed error // cause of close; nil before
 }
 
-func newTerms(dial func(raft.ServerAddress, time.Duration) (net.Conn, error)) *terms {
-	return &terms{dial: dial, conns: make(map[raft.ServerAddress]*termConn)}
+func NewTermClient(dial func(raft.ServerAddress, time.Duration) (net.Conn, error)) *TermClient {
+	return &TermClient{dial: dial, conns: make(map[raft.ServerAddress]*termConn)}
 }
 
 // AskTerm implements Asker.
-func (t *terms) AskTerm(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (uint64, error) {
+func (t *TermClient) AskTerm(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (uint64, error) {
 	a, err := t.ask(ctx, id, address, 0)
 	return a.term, err
 }
 
 // AskMark implements Asker.
-func (t *terms) AskMark(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (Mark, error) {
+func (t *TermClient) AskMark(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (Mark, error) {
 	a, err := t.ask(ctx, id, address, wantsMark)
 	return a.mark, err
 }
 
-func (t *terms) ask(ctx context.Context, id raft.ServerID, address raft.ServerAddress, wants uint64) (answer, error) {
+func (t *TermClient) ask(ctx context.Context, id raft.ServerID, address raft.ServerAddress, wants uint64) (answer, error) {
 	c, err := t.conn(peer.RaftAddress(string(id), peer.HostPort(address)))
 	if err != nil {
 		return answer{}, err
@@ -80,11 +82,11 @@ type answer struct {
 }
 
 // conn returns the connection to a node. The first call, and the first call after a failure, dials.
-func (t *terms) conn(address raft.ServerAddress) (*termConn, error) {
+func (t *TermClient) conn(address raft.ServerAddress) (*termConn, error) {
 	t.mu.Lock()
-	if t.closed {
+	if err := t.closed; err != nil {
 		t.mu.Unlock()
-		return nil, ErrClosed
+		return nil, err
 	}
 	c := t.conns[address]
 	if c == nil {
@@ -96,7 +98,7 @@ func (t *terms) conn(address raft.ServerAddress) (*termConn, error) {
 	return c, nil
 }
 
-func (t *terms) forget(address raft.ServerAddress, c *termConn) {
+func (t *TermClient) forget(address raft.ServerAddress, c *termConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conns[address] == c {
@@ -104,20 +106,21 @@ func (t *terms) forget(address raft.ServerAddress, c *termConn) {
 	}
 }
 
-// hangUp closes the connections, which a node needs only while it leads.
-func (t *terms) hangUp() {
+// HangUp closes the connections, which a node needs only while it leads. Questions in progress fail with the cause.
+func (t *TermClient) HangUp(cause error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.conns {
-		c.fail(ErrNotLeader)
+		c.fail(cause)
 	}
 }
 
-func (t *terms) close() {
+// Close closes the connections; all questions fail with the cause from now on.
+func (t *TermClient) Close(cause error) {
 	t.mu.Lock()
-	t.closed = true
+	t.closed = cause
 	t.mu.Unlock()
-	t.hangUp()
+	t.HangUp(cause)
 }
 
 // termConn is a connection on which this node requests a term. A request does not wait for the answers to earlier requests.
@@ -133,7 +136,7 @@ type termConn struct {
 }
 
 // open dials a node, and then reads answers until the connection fails.
-func (c *termConn) open(t *terms, address raft.ServerAddress) {
+func (c *termConn) open(t *TermClient, address raft.ServerAddress) {
 	conn, err := t.dial(address, termTimeout)
 	c.mu.Lock()
 	c.conn = conn
@@ -247,9 +250,9 @@ func (c *termConn) question(wants uint64) (number uint64, answered chan answer, 
 	return number, answered, nil
 }
 
-// answerTerms answers questions on a connection until the connection fails or this node has no term yet. Without an answer, no
+// serveTermConn answers questions on a connection until the connection fails or this node has no term yet. Without an answer, no
 // caller concludes that this node has seen no later term.
-func answerTerms(conn net.Conn, current func() (term uint64, ok bool), mark func() Mark) {
+func serveTerms(conn net.Conn, current func() (term uint64, ok bool), mark func() Mark) {
 	var question [termQuestion]byte
 	for {
 		if _, err := io.ReadFull(conn, question[:]); err != nil {
@@ -274,4 +277,26 @@ func answerTerms(conn net.Conn, current func() (term uint64, ok bool), mark func
 			return
 		}
 	}
+}
+
+// Mark is a voter's answer to its leader: the watermark, and the number of committed entries that its log lacked at its start.
+type Mark struct {
+	position.Position
+	Lost uint64
+}
+
+const markSize = position.Size + 8
+
+func (m Mark) append(b []byte) []byte {
+	return binary.BigEndian.AppendUint64(m.Position.Append(b), m.Lost)
+}
+
+func readMark(from io.Reader) (m Mark, err error) {
+	var raw [markSize]byte
+	if _, err := io.ReadFull(from, raw[:]); err != nil {
+		return Mark{}, err
+	}
+	m.Position, err = position.Parse(raw[:position.Size])
+	m.Lost = binary.BigEndian.Uint64(raw[position.Size:])
+	return m, err
 }

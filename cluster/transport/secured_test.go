@@ -1,4 +1,4 @@
-package cluster
+package transport
 
 import (
 	"crypto/tls"
@@ -17,29 +17,9 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// secrets are the secrets of these tests, the same in each test.
-var secrets = []trust.Secret{trust.NewSecret(), trust.NewSecret()}
-
-// keyed returns the keys of the secrets with these numbers; nil without numbers.
-func keyed(t *testing.T, numbers ...int) *trust.Keys {
-	t.Helper()
-	if len(numbers) == 0 {
-		return nil
-	}
-	var of []trust.Secret
-	for _, n := range numbers {
-		of = append(of, secrets[n])
-	}
-	keys, err := trust.NewKeys(of...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keys
-}
-
 // layered is a stream layer with keys. It records the facts that its node would learn.
 type layered struct {
-	*streamLayer
+	*StreamLayer
 	self     peer.Meta
 	verified chan string
 	foreign  chan error
@@ -53,17 +33,17 @@ func layer(t *testing.T, keys *trust.Keys) layered {
 	}
 	l := layered{self: someMeta(), verified: make(chan string, 8), foreign: make(chan error, 32)}
 	node := agreeing(l.self)
-	agree := node.judge
-	node.judge = func(h hello, verified string) handshakeReply {
+	agree := node.JudgeGreeting
+	node.JudgeGreeting = func(h Greeting, verified string) Reply {
 		l.verified <- verified
 		return agree(h, verified)
 	}
-	node.foreign = func(_ net.Addr, err error) {
-		if err := misunderstanding(err); err != nil {
+	node.NoteForeign = func(_ net.Addr, err error) {
+		if err := peer.Misunderstanding(err); err != nil {
 			l.foreign <- err
 		}
 	}
-	l.streamLayer = newStreamLayer(listener, keys, node, slog.New(slog.DiscardHandler))
+	l.StreamLayer = NewStreamLayer(listener, keys, node, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
@@ -78,8 +58,8 @@ func TestSecretsOnTheRaftPort(t *testing.T) {
 		"open":              {},
 		"dialer has a new":  {dialer: []int{1, 0}, acceptor: []int{0}},
 		"acceptor has two":  {dialer: []int{1}, acceptor: []int{0, 1}},
-		"other secrets":     {dialer: []int{0}, acceptor: []int{1}, hears: errOtherKeys},
-		"dialer is open":    {acceptor: []int{0}, hears: errOpenPeer},
+		"other secrets":     {dialer: []int{0}, acceptor: []int{1}, hears: peer.ErrOtherSecret},
+		"dialer is open":    {acceptor: []int{0}, hears: peer.ErrPlain},
 		"dialer is secured": {dialer: []int{0}, hears: peer.ErrEncrypts},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,10 +156,10 @@ func TestRefusedConnectionsAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	listener, node := &countedListener{Listener: inner}, agreeing(someMeta())
-	node.judge = func(hello, string) handshakeReply { return handshakeReply{Refused: memberRemoved} }
-	refuses := newStreamLayer(listener, keys, node, slog.New(slog.DiscardHandler))
+	node.JudgeGreeting = func(Greeting, string) Reply { return Reply{Refused: MemberRemoved} }
+	refuses := NewStreamLayer(listener, keys, node, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = refuses.Close() })
-	if _, err := layer(t, keyed(t, 0)).dial(peer.RaftAddress(refuses.self().ID, inner.Addr().String()), forRaft, patience); err == nil {
+	if _, err := layer(t, keyed(t, 0)).dial(peer.RaftAddress(refuses.Self().ID, inner.Addr().String()), forRaft, patience); err == nil {
 		t.Fatal("a refused connection was made")
 	}
 	eventually(t, "the acceptor closes the connection", func() bool { return listener.closed.Load() == 1 })
@@ -273,29 +253,18 @@ func closeWhileDialing(t *testing.T, keys *trust.Keys) {
 	<-ended
 }
 
-// A member cannot impersonate another member with its own certificate, neither as a caller nor when another was dialed.
-func TestCertificateIsOfTheNode(t *testing.T) {
+// A new member at the address of a lost one has the right secret, and is not the lost one.
+func TestDialerChecksTheCertificate(t *testing.T) {
 	t.Parallel()
-	n := ofCluster(t)
-	n.cfg.Keys = keyed(t, 0)
-	h := hello{From: sameCluster(n), To: n.ID()}
-	if reply := n.judge(h, someMeta().ID); reply.Refused == accepted {
-		t.Error("another member's certificate was taken")
-	}
-	if reply := n.judge(h, ""); reply.Refused == accepted {
-		t.Error("a caller without certificate was taken")
-	}
-	if reply := n.judge(h, h.From.ID); reply.Refused != accepted {
-		t.Errorf("judge() = %+v", reply)
-	}
-	a, b := layer(t, n.cfg.Keys), layer(t, n.cfg.Keys)
+	keys := keyed(t, 0)
+	a, b := layer(t, keys), layer(t, keys)
 	for range 20 {
 		if conn, err := a.dial(peer.RaftAddress(someMeta().ID, b.listener.Addr().String()), forTerms, patience); err == nil {
 			_ = conn.Close()
 			t.Error("the acceptor impersonated another member")
 		}
 	}
-	b.saysNothing(t) // a new member at the address of a lost one has the right secret
+	b.saysNothing(t)
 }
 
 // saysNothing closes a layer, which waits for the handshakes, and fails the test if a peer was reported.
@@ -316,27 +285,9 @@ func TestProbesAreNoPeers(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string][]int{"open": nil, "secured": {0}} {
 		l := layer(t, keyed(t, keys...))
-		if got := Probe(t.Context(), l.listener.Addr().String(), l.self.ID, patience); got != Present {
+		if got := CheckPresence(t.Context(), l.listener.Addr().String(), l.self.ID, patience); got != Present {
 			t.Errorf("%s: Probe() = %v", name, got)
 		}
 		l.saysNothing(t)
-	}
-}
-
-// Any program that dials receives refusals.
-func TestRefusalsNameNoIDs(t *testing.T) {
-	t.Parallel()
-	n := ofCluster(t)
-	other := someMeta()
-	for _, h := range []hello{{From: someMeta(), To: n.ID()}, {From: sameCluster(n), To: other.ID}} {
-		reply := n.judge(h, "")
-		if reply.Refused == accepted || reply.From != (peer.Meta{}) {
-			t.Errorf("judge() = %+v", reply)
-		}
-		for _, id := range []string{n.ID(), n.ClusterID()} {
-			if strings.Contains(reply.Detail, id) || strings.Contains(reply.err().Error(), id) {
-				t.Errorf("%q names %s", reply.Detail, id)
-			}
-		}
 	}
 }

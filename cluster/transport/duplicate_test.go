@@ -1,98 +1,99 @@
-package cluster
+package transport
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
-	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/trust"
 )
 
 // remembering is a member that remembers the nodes that it met.
 type remembering struct {
-	*streamLayer
-	gossip  *gossip
-	refused chan error
+	*StreamLayer
+	refused    chan error
+	duplicates *atomic.Int64 // number of refused processes
 }
 
 // address returns the address at which the member listens.
 func (r remembering) address() string { return r.listener.Addr().String() }
 
 // run runs a process with an identity on an address.
-func run(t *testing.T, keys *trust.Keys, address string, m peer.Meta, log *logged) remembering {
+func run(t *testing.T, keys *trust.Keys, address string, m peer.Meta) remembering {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.Raft = listener.Addr().String()
-	logger := slog.New(slog.NewTextHandler(log, nil))
-	cfg := Config{Logger: logger, Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}), Timing: Timing{}.withDefaults()}
-	self := func() peer.Meta { return m }
-	r := remembering{refused: make(chan error, 100)}
-	r.gossip = newGossip(&cfg, self, func(string) (member, voter bool) { return true, true }, newForeign(logger))
-	n := &Node{logger: logger, gossip: r.gossip}
+	r := remembering{refused: make(chan error, 100), duplicates: new(atomic.Int64)}
+	var mu sync.Mutex
+	met, at := make(map[string]peer.Meta), make(map[string]string)
 	node := agreeing(m)
-	node.judge = func(h hello, verified string) handshakeReply {
-		if verified != "" {
-			r.gossip.met(h.From, "")
+	node.NoteMet = func(m peer.Meta, address string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if met[m.ID] = m; address != "" {
+			at[m.ID] = address
 		}
-		return handshakeReply{From: m}
 	}
-	node.met, node.earlier, node.duplicate = r.gossip.met, r.gossip.earlier, n.onDuplicate
-	node.where = func(id string) ([]string, int) {
-		if p, _ := r.gossip.peer(id); p.at != "" {
-			return []string{p.at}, 1
+	node.JudgeGreeting = func(h Greeting, verified string) Reply {
+		if verified != "" {
+			node.NoteMet(h.From, "")
+		}
+		return Reply{From: m}
+	}
+	node.EarlierProcess = func(m peer.Meta) (peer.Meta, []string) {
+		mu.Lock()
+		defer mu.Unlock()
+		earlier := met[m.ID]
+		if earlier.ID == "" || earlier.Process == m.Process {
+			return peer.Meta{}, nil
+		}
+		return earlier, []string{earlier.Raft, cmp.Or(at[m.ID], earlier.Raft)}
+	}
+	node.AddressesOf = func(id string) ([]string, int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if at[id] != "" {
+			return []string{at[id]}, 1
 		}
 		return nil, 1
 	}
-	node.refused = func(err error) { r.refused <- err }
-	r.streamLayer = newStreamLayer(listener, keys, node, logger)
+	node.NoteDuplicate = func(peer.Meta, peer.Meta) { r.duplicates.Add(1) }
+	node.NoteRefused = func(err error) { r.refused <- err }
+	r.StreamLayer = NewStreamLayer(listener, keys, node, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = r.Close() })
 	return r
 }
 
 // meets has a member dial another one.
 func (r remembering) meets(other remembering) error {
-	return r.Greet(raft.ServerID(other.self().ID), raft.ServerAddress(other.address()))
-}
-
-// startedAgain returns the metadata of a node after another start.
-func startedAgain(m peer.Meta) peer.Meta {
-	m.Starts++
-	m.Process = peer.NewProcess()
-	return m
-}
-
-// withAndWithoutSecret runs a test with members of an open and of a secured cluster.
-func withAndWithoutSecret(t *testing.T, test func(t *testing.T, keys *trust.Keys)) {
-	t.Parallel()
-	for name, keys := range map[string]*trust.Keys{"open": nil, "secured": keyed(t, 0)} {
-		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, keys) })
-	}
+	return r.Greet(raft.ServerID(other.Self().ID), raft.ServerAddress(other.address()))
 }
 
 // Of two processes with one data directory, the later one is refused as long as the first is alive, whether the later one dials
 // or is dialed.
 func TestCopyOfAMemberIsRefused(t *testing.T) {
 	withAndWithoutSecret(t, func(t *testing.T, keys *trust.Keys) {
-		log := new(logged)
-		other := run(t, keys, "127.0.0.1:0", someMeta(), log)
-		first := run(t, keys, "127.0.0.1:0", someMeta(), new(logged))
+		other := run(t, keys, "127.0.0.1:0", someMeta())
+		first := run(t, keys, "127.0.0.1:0", someMeta())
 		if err := other.meets(first); err != nil {
 			t.Fatal(err)
 		}
-		second := run(t, keys, "127.0.0.1:0", startedAgain(first.self()), new(logged))
+		second := run(t, keys, "127.0.0.1:0", startedAgain(first.Self()))
 		for range 3 {
 			if err := second.meets(other); !errors.Is(err, peer.ErrDuplicate) {
 				t.Errorf("the copy dials: %v, want %v", err, peer.ErrDuplicate)
 			}
-			if conn, err := other.try(t.Context(), second.self().ID, second.address(), forTerms); err == nil {
+			if conn, err := other.dialAddress(t.Context(), second.Self().ID, second.address(), forTerms); err == nil {
 				t.Error("the copy is dialed")
 				_ = conn.Close()
 			}
@@ -103,8 +104,8 @@ func TestCopyOfAMemberIsRefused(t *testing.T) {
 		if err := <-second.refused; !errors.Is(err, peer.ErrDuplicate) {
 			t.Errorf("the copy hears %v", err)
 		}
-		if n := log.lines("second process of a member rejected"); n != 1 {
-			t.Errorf("%d lines in the log", n)
+		if n := other.duplicates.Load(); n != 6 {
+			t.Errorf("%d processes were reported as copies, want 6", n)
 		}
 		for range 3 {
 			if err := errors.Join(other.meets(first), first.meets(other)); err != nil {
@@ -121,10 +122,10 @@ func TestCopyOfAMemberIsRefused(t *testing.T) {
 // A process that is killed and started again is not a copy, even if it restarts often, at once, or at another address.
 func TestRestartedMemberIsNoCopy(t *testing.T) {
 	withAndWithoutSecret(t, func(t *testing.T, keys *trust.Keys) {
-		others := []remembering{run(t, keys, "127.0.0.1:0", someMeta(), new(logged)), run(t, keys, "127.0.0.1:0", someMeta(), new(logged))}
+		others := []remembering{run(t, keys, "127.0.0.1:0", someMeta()), run(t, keys, "127.0.0.1:0", someMeta())}
 		m, address := someMeta(), "127.0.0.1:0"
 		for i := range 20 {
-			r := run(t, keys, address, m, new(logged))
+			r := run(t, keys, address, m)
 			for _, other := range others {
 				met := []error{r.meets(other), other.meets(r)}
 				if err := errors.Join(met...); err != nil {
@@ -144,8 +145,8 @@ func TestRestartedMemberIsNoCopy(t *testing.T) {
 // copy stops.
 func TestPausedAndReplacedMemberIsRefused(t *testing.T) {
 	withAndWithoutSecret(t, func(t *testing.T, keys *trust.Keys) {
-		other := run(t, keys, "127.0.0.1:0", someMeta(), new(logged))
-		first := run(t, keys, "127.0.0.1:0", someMeta(), new(logged))
+		other := run(t, keys, "127.0.0.1:0", someMeta())
+		first := run(t, keys, "127.0.0.1:0", someMeta())
 		if err := other.meets(first); err != nil {
 			t.Fatal(err)
 		}
@@ -154,12 +155,12 @@ func TestPausedAndReplacedMemberIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		second := run(t, keys, "127.0.0.1:0", startedAgain(first.self()), new(logged))
+		second := run(t, keys, "127.0.0.1:0", startedAgain(first.Self()))
 		if err := errors.Join(second.meets(other), other.meets(second)); err != nil {
 			t.Fatalf("the process that replaces a paused one: %v", err)
 		}
 		_ = silent.Close()
-		woken := run(t, keys, first.address(), first.self(), new(logged))
+		woken := run(t, keys, first.address(), first.Self())
 		if err := woken.meets(other); !errors.Is(err, peer.ErrDuplicate) {
 			t.Errorf("the process that woke up: %v, want %v", err, peer.ErrDuplicate)
 		}
@@ -168,30 +169,4 @@ func TestPausedAndReplacedMemberIsRefused(t *testing.T) {
 			t.Errorf("the only process: %v", err)
 		}
 	})
-}
-
-// A member learns of its copy, and ignores its predecessor.
-func TestMemberHearsOfItsCopy(t *testing.T) {
-	t.Parallel()
-	log := new(logged)
-	r := run(t, nil, "127.0.0.1:0", someMeta(), log)
-	before := r.self()
-	before.Starts, before.Process = before.Starts-1, peer.NewProcess()
-	for range 3 {
-		r.gossip.learn(before, true)
-		r.gossip.learn(r.self(), true)
-	}
-	if n := log.lines("another process"); n != 0 {
-		t.Errorf("%d lines about the predecessor", n)
-	}
-	for range 3 {
-		r.gossip.learn(startedAgain(r.self()), true)
-	}
-	copied := startedAgain(r.self())
-	for range 3 {
-		r.gossip.learn(copied, true)
-	}
-	if n := log.lines("another process"); n != 4 {
-		t.Errorf("%d lines about four copies", n)
-	}
 }

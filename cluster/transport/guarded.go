@@ -1,4 +1,4 @@
-package cluster
+package transport
 
 import (
 	"context"
@@ -12,18 +12,18 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// guarded is a transport that passes only messages whose values raft can handle. Raft panics over some values, and others
+// Guarded is a transport that passes only messages whose values raft can handle. Raft panics over some values, and others
 // would make numbers overflow. The transport checks requests and answers, because a stranger may be at a member's address. It
 // does not detect false values within these bounds.
-type guarded struct {
+type Guarded struct {
 	Transport
-	bounds func() bounds
+	bounds func() Bounds
 	ready  <-chan struct{} // closed when bounds may be called
 	// appended is called with each request for entries, and its answer, that did not fail.
 	appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse)
 	// received is called with each request before raft handles it.
 	received func(command any)
-	// refused is called with the reason for which a request was refused; it is an errOpposed if another node refused one of
+	// refused is called with the reason for which a request was refused; it is an ErrOpposed if another node refused one of
 	// this leader.
 	refused func(error)
 	consume chan raft.RPC
@@ -32,10 +32,10 @@ type guarded struct {
 	wg      sync.WaitGroup
 }
 
-func newGuarded(inner Transport, ready <-chan struct{}, bounds func() bounds,
+func NewGuarded(inner Transport, ready <-chan struct{}, bounds func() Bounds,
 	appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse), received func(command any), refused func(error),
-) *guarded {
-	g := &guarded{
+) *Guarded {
+	g := &Guarded{
 		Transport: inner, ready: ready, bounds: bounds, appended: appended, received: received, refused: refused,
 		consume: make(chan raft.RPC), closed: make(chan struct{}),
 	}
@@ -44,21 +44,21 @@ func newGuarded(inner Transport, ready <-chan struct{}, bounds func() bounds,
 }
 
 // Consumer implements raft.Transport.
-func (g *guarded) Consumer() <-chan raft.RPC { return g.consume }
+func (g *Guarded) Consumer() <-chan raft.RPC { return g.consume }
 
 // SetHeartbeatHandler implements raft.Transport. It does nothing, and so disables raft's fast path for heartbeats, which can
 // race with writes to the log (hashicorp/raft#695). Heartbeats take the path of all other messages.
-func (*guarded) SetHeartbeatHandler(func(raft.RPC)) {}
+func (*Guarded) SetHeartbeatHandler(func(raft.RPC)) {}
 
 // Close implements raft.WithClose.
-func (g *guarded) Close() error {
+func (g *Guarded) Close() error {
 	g.once.Do(func() { close(g.closed) })
 	err := g.Transport.Close()
 	g.wg.Wait()
 	return err
 }
 
-func (g *guarded) run() {
+func (g *Guarded) run() {
 	select {
 	case <-g.ready:
 	case <-g.closed:
@@ -78,8 +78,8 @@ func (g *guarded) run() {
 
 // pass hands a request to raft or refuses it; it returns false once the transport is closed. It waits for raft's answer, so
 // that the next request is checked against the log after this one.
-func (g *guarded) pass(rpc raft.RPC) bool {
-	if err := g.bounds().request(rpc.Command); err != nil {
+func (g *Guarded) pass(rpc raft.RPC) bool {
+	if err := g.bounds().checkRequest(rpc.Command); err != nil {
 		g.refused(err)
 		go func() { // runs as long as the stranger takes, even after Close
 			if rpc.Reader != nil {
@@ -107,9 +107,9 @@ func (g *guarded) pass(rpc raft.RPC) bool {
 	}
 }
 
-// stand makes raft stand for election at once, like the target of a leadership transfer: the other voters vote although they
+// StandForElection makes raft stand for election at once, like the target of a leadership transfer: the other voters vote although they
 // have heard a leader. It reports whether raft took the request.
-func (g *guarded) stand(ctx context.Context) bool {
+func (g *Guarded) StandForElection(ctx context.Context) bool {
 	if g.mayStand() != nil {
 		return false
 	}
@@ -124,10 +124,10 @@ func (g *guarded) stand(ctx context.Context) bool {
 }
 
 // mayStand returns an error if this node must not stand for election.
-func (g *guarded) mayStand() error {
+func (g *Guarded) mayStand() error {
 	select {
 	case <-g.ready:
-		if g.bounds().witness {
+		if g.bounds().Witness {
 			return errWitness
 		}
 	default: // nothing was received yet
@@ -136,41 +136,41 @@ func (g *guarded) mayStand() error {
 }
 
 // RequestVote implements raft.Transport.
-func (g *guarded) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+func (g *Guarded) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
 	if err := g.mayStand(); err != nil {
 		return err
 	}
 	err := g.Transport.RequestVote(id, target, args, resp)
-	return g.answered(err, resp.Term)
+	return g.checkAnswer(err, resp.Term)
 }
 
 // RequestPreVote implements raft.WithPreVote.
-func (g *guarded) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+func (g *Guarded) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
 	if err := g.mayStand(); err != nil {
 		return err
 	}
 	err := g.Transport.RequestPreVote(id, target, args, resp)
-	return g.answered(err, resp.Term)
+	return g.checkAnswer(err, resp.Term)
 }
 
 // AppendEntries implements raft.Transport.
-func (g *guarded) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (g *Guarded) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	err := g.Transport.AppendEntries(id, target, args, resp)
-	for again := 0; again < transportPool && broken(err); again++ {
+	for again := 0; again < PoolSize && broken(err); again++ {
 		*resp = raft.AppendEntriesResponse{}
 		err = g.Transport.AppendEntries(id, target, args, resp)
 	}
-	g.opposed(err)
-	if err = g.answered(err, resp.Term); err == nil {
+	g.noteOpposition(err)
+	if err = g.checkAnswer(err, resp.Term); err == nil {
 		g.appended(id, args, resp)
 	}
 	return err
 }
 
-// opposed reports an error of a node that knows other entries to be committed. Raft's messages carry only its text.
-func (g *guarded) opposed(err error) {
-	if err != nil && strings.Contains(err.Error(), errContradicts.Error()) {
-		g.refused(fmt.Errorf("%w: %w", errOpposed, err))
+// noteOpposition reports an error of a node that knows other entries to be committed. Raft's messages carry only its text.
+func (g *Guarded) noteOpposition(err error) {
+	if err != nil && strings.Contains(err.Error(), ErrContradicts.Error()) {
+		g.refused(fmt.Errorf("%w: %w", ErrOpposed, err))
 	}
 }
 
@@ -183,19 +183,19 @@ func broken(err error) bool {
 
 // AppendEntriesPipeline implements raft.Transport. It offers no pipeline: a wedged one looks healthy (hashicorp/raft#612), and
 // its answers would pass unchecked and unobserved.
-func (*guarded) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
+func (*Guarded) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
 	return nil, raft.ErrPipelineReplicationNotSupported
 }
 
 // InstallSnapshot implements raft.Transport.
-func (g *guarded) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+func (g *Guarded) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
 	err := g.Transport.InstallSnapshot(id, target, args, resp, data)
-	g.opposed(err)
-	return g.answered(err, resp.Term)
+	g.noteOpposition(err)
+	return g.checkAnswer(err, resp.Term)
 }
 
-// answered checks the term of an answer, because raft adopts a later term from an answer.
-func (g *guarded) answered(err error, term uint64) error {
+// checkAnswer checks the term of an answer, because raft adopts a later term from an answer.
+func (g *Guarded) checkAnswer(err error, term uint64) error {
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package cluster
+package transport
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 // answers with its life and a nonce of its own, before any judgement about cluster IDs, and the dialer then sends its life.
 
 // MeetLife implements lives.Dialer.
-func (s *streamLayer) MeetLife(ctx context.Context, id, address string) (lives.Relation, error) {
+func (s *StreamLayer) MeetLife(ctx context.Context, id, address string) (lives.Relation, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
-	raw, err := s.connect(ctx, "tcp", address)
+	raw, err := s.Connect(ctx, "tcp", address)
 	if err != nil {
 		return lives.Unrelated, err
 	}
@@ -27,7 +27,7 @@ func (s *streamLayer) MeetLife(ctx context.Context, id, address string) (lives.R
 	conn := raw
 	if s.keys != nil {
 		// Without the protocol of members, a program at an address that was reused does not list this node as a foreign peer.
-		secured, err := s.keys.ConnectMember(ctx, raw, s.self().ID, trust.AnyMember)
+		secured, err := s.keys.ConnectMember(ctx, raw, s.Self().ID, trust.AnyMember)
 		if err != nil {
 			return lives.Unrelated, err
 		}
@@ -38,16 +38,16 @@ func (s *streamLayer) MeetLife(ctx context.Context, id, address string) (lives.R
 }
 
 // exchange runs the dialer's side.
-func (s *streamLayer) exchange(ctx context.Context, conn net.Conn, id string) (lives.Relation, error) {
-	self, nonce := s.self(), lives.NewNonce()
-	if err := writeFrame(conn, hello{From: self, To: id, For: forLives, Nonce: nonce}); err != nil {
+func (s *StreamLayer) exchange(ctx context.Context, conn net.Conn, id string) (lives.Relation, error) {
+	self, nonce := s.Self(), lives.NewNonce()
+	if err := writeFrame(conn, Greeting{From: self, To: id, For: ForLives, Nonce: nonce}); err != nil {
 		return lives.Unrelated, err
 	}
-	var reply handshakeReply
+	var reply Reply
 	if err := readLongFrame(conn, &reply, lives.MaxMessage); err != nil {
 		return lives.Unrelated, err
 	}
-	if err := reply.err(); err != nil {
+	if err := reply.Err(); err != nil {
 		return lives.Unrelated, err
 	}
 	from, err := peer.DecodeMeta(reply.From.Encode())
@@ -61,14 +61,14 @@ func (s *streamLayer) exchange(ctx context.Context, conn net.Conn, id string) (l
 	if err := theirs.Check(nonce); err != nil {
 		return lives.Unrelated, err
 	}
-	if err := writeFrame(conn, s.life(ctx, theirs.Cluster, theirs.Asks)); err != nil {
+	if err := writeFrame(conn, s.Life(ctx, theirs.Cluster, theirs.Asks)); err != nil {
 		return lives.Unrelated, err
 	}
-	return s.learnLife(from, theirs), nil
+	return s.LearnLife(from, theirs), nil
 }
 
-// receiveLife reads the life of a dialer that was sent the nonce, and closes the connection.
-func (s *streamLayer) receiveLife(conn net.Conn, from peer.Meta, nonce string) {
+// serveLifeConn reads the life of a dialer that was sent the nonce, and closes the connection.
+func (s *StreamLayer) serveLifeConn(conn net.Conn, from peer.Meta, nonce string) {
 	defer func() { _ = conn.Close() }()
 	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return
@@ -84,5 +84,5 @@ func (s *streamLayer) receiveLife(conn net.Conn, from peer.Meta, nonce string) {
 		s.logger.Debug("life of a peer not received", "address", conn.RemoteAddr(), "error", err)
 		return
 	}
-	s.learnLife(from, theirs)
+	s.LearnLife(from, theirs)
 }

@@ -1,4 +1,4 @@
-package cluster
+package transport
 
 import (
 	"bytes"
@@ -10,14 +10,14 @@ import (
 	"github.com/snowraft/snowraft/cluster/screen"
 )
 
-// bounds holds the facts about this node and its log against which messages are checked.
-type bounds struct {
-	leads                    bool
-	witness                  bool  // see contradiction
-	wall                     int64 // Unix milliseconds
-	term, applied, committed uint64
-	entryAt                  func(index uint64) (entry raft.Log, ok bool) // returns an entry of the log
-	admit                    func(*raft.Log) error                        // see Config.Admit; nil admits every command
+// Bounds holds the facts about this node and its log against which messages are checked.
+type Bounds struct {
+	Leads                    bool
+	Witness                  bool  // see contradiction
+	Wall                     int64 // Unix milliseconds
+	Term, Applied, Committed uint64
+	EntryAt                  func(index uint64) (entry raft.Log, ok bool) // returns an entry of the log
+	Admit                    func(*raft.Log) error                        // see Config.Admit; nil admits every command
 }
 
 const (
@@ -31,61 +31,67 @@ const (
 	maxIndex = 1 << 62
 )
 
+var (
+	ErrContradicts = errors.New("the leader's history contradicts what this member knows to be committed")
+	ErrOpposed     = errors.New("a voter opposes this leader")
+	errWitness     = errors.New("this member keeps its log as evidence that others were set back")
+)
+
 var errImplausible = errors.New("implausible raft message")
 
 func implausible(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", errImplausible, fmt.Errorf(format, args...))
 }
 
-// contradicts returns the error over a message that does not match a committed entry.
-func contradicts(format string, args ...any) error {
-	return fmt.Errorf("%w: %w: %w", errImplausible, errContradicts, fmt.Errorf(format, args...))
+// Contradicts returns the error over a message that does not match a committed entry.
+func Contradicts(format string, args ...any) error {
+	return fmt.Errorf("%w: %w: %w", errImplausible, ErrContradicts, fmt.Errorf(format, args...))
 }
 
-func (b bounds) checkTerm(term uint64) error {
-	if most := maxEarlyTerm + uint64(max(b.wall, 0)); term > most {
+func (b Bounds) checkTerm(term uint64) error {
+	if most := maxEarlyTerm + uint64(max(b.Wall, 0)); term > most {
 		return implausible("term %d, expected at most %d by this member's clock; check the clock", term, most)
 	}
 	return nil
 }
 
-// request checks one of raft's requests. A request of an earlier term passes: raft ignores its other fields and answers with
+// checkRequest checks one of raft's requests. A request of an earlier term passes: raft ignores its other fields and answers with
 // its own term, which a replaced leader has to learn.
-func (b bounds) request(command any) error {
-	if b.witness {
+func (b Bounds) checkRequest(command any) error {
+	if b.Witness {
 		return errWitness
 	}
 	switch r := command.(type) {
 	case *raft.AppendEntriesRequest:
-		if r.Term < b.term {
+		if r.Term < b.Term {
 			return nil
 		}
-		return errors.Join(b.checkLeader(r.Term), b.entries(r))
+		return errors.Join(b.checkLeader(r.Term), b.checkEntries(r))
 	case *raft.RequestVoteRequest:
 		return b.checkTerm(r.Term)
 	case *raft.RequestPreVoteRequest:
 		return b.checkTerm(r.Term)
 	case *raft.InstallSnapshotRequest:
-		return errors.Join(b.checkLeader(r.Term), b.snapshot(r))
+		return errors.Join(b.checkLeader(r.Term), b.checkSnapshot(r))
 	}
 	return nil
 }
 
 // checkLeader checks the term of a message that only the leader of that term sends.
-func (b bounds) checkLeader(term uint64) error {
-	if b.leads && term == b.term {
+func (b Bounds) checkLeader(term uint64) error {
+	if b.Leads && term == b.Term {
 		return implausible("another leader in term %d, in which this member leads", term)
 	}
 	return b.checkTerm(term)
 }
 
-// entries checks that the entries are consecutive and replace no entry that this node knows to be committed.
-func (b bounds) entries(r *raft.AppendEntriesRequest) error {
+// checkEntries checks that the entries are consecutive and replace no entry that this node knows to be committed.
+func (b Bounds) checkEntries(r *raft.AppendEntriesRequest) error {
 	if len(r.Entries) > screen.MaxEntries {
 		return implausible("%d entries", len(r.Entries))
 	}
 	if have, ok := b.known(r.PrevLogEntry); ok && have.Term != r.PrevLogTerm {
-		return contradicts("entry %d of term %d was committed in term %d", r.PrevLogEntry, r.PrevLogTerm, have.Term)
+		return Contradicts("entry %d of term %d was committed in term %d", r.PrevLogEntry, r.PrevLogTerm, have.Term)
 	}
 	term := r.PrevLogTerm
 	for i, e := range r.Entries {
@@ -105,29 +111,29 @@ func (b bounds) entries(r *raft.AppendEntriesRequest) error {
 		have, ok := b.known(e.Index)
 		switch {
 		case ok && have.Term != e.Term:
-			return contradicts("entry %d of term %d was committed in term %d", e.Index, e.Term, have.Term)
+			return Contradicts("entry %d of term %d was committed in term %d", e.Index, e.Term, have.Term)
 		case ok && (have.Type != e.Type || !bytes.Equal(have.Data, e.Data)): // two elections gave the same term
-			return contradicts("another entry %d of term %d was committed", e.Index, e.Term)
+			return Contradicts("another entry %d of term %d was committed", e.Index, e.Term)
 		}
 	}
 	return nil
 }
 
 // known returns an entry that this node knows to be committed.
-func (b bounds) known(index uint64) (entry raft.Log, ok bool) {
-	if index == 0 || index > b.committed {
+func (b Bounds) known(index uint64) (entry raft.Log, ok bool) {
+	if index == 0 || index > b.Committed {
 		return raft.Log{}, false
 	}
-	return b.entryAt(index)
+	return b.EntryAt(index)
 }
 
-func (b bounds) checkEntry(e *raft.Log) error {
+func (b Bounds) checkEntry(e *raft.Log) error {
 	switch e.Type {
 	case raft.LogCommand:
-		if b.admit == nil {
+		if b.Admit == nil {
 			return nil
 		}
-		if err := b.admit(e); err != nil {
+		if err := b.Admit(e); err != nil {
 			return implausible("entry %d: %w", e.Index, err)
 		}
 		return nil
@@ -148,24 +154,24 @@ func plausibleConfiguration(raw []byte) error {
 	return err
 }
 
-// snapshot checks the request that precedes a snapshot. A snapshot that lacks applied entries would make raft read entries
+// checkSnapshot checks the request that precedes a snapshot. A snapshot that lacks applied entries would make raft read entries
 // that were compacted, and panic. The type judgedSnapshots checks the history in the snapshot.
-func (b bounds) snapshot(r *raft.InstallSnapshotRequest) error {
+func (b Bounds) checkSnapshot(r *raft.InstallSnapshotRequest) error {
 	switch {
 	case r.SnapshotVersion != raft.SnapshotVersionMax:
 		return implausible("a snapshot of version %d", r.SnapshotVersion)
 	case r.Size < 0 || r.Size > screen.MaxSnapshot:
 		return implausible("a snapshot of %d bytes", r.Size)
-	case r.Term < b.term:
+	case r.Term < b.Term:
 		return nil
 	case r.LastLogIndex == 0 || r.LastLogIndex > maxIndex || r.ConfigurationIndex > r.LastLogIndex || r.LastLogTerm > r.Term:
 		return implausible("a snapshot up to entry %d of term %d, in term %d, with the configuration of entry %d",
 			r.LastLogIndex, r.LastLogTerm, r.Term, r.ConfigurationIndex)
-	case r.LastLogIndex < b.applied:
-		return implausible("a snapshot up to entry %d, entry %d was applied", r.LastLogIndex, b.applied)
+	case r.LastLogIndex < b.Applied:
+		return implausible("a snapshot up to entry %d, entry %d was applied", r.LastLogIndex, b.Applied)
 	}
-	if _, ok := b.known(b.committed); ok && r.LastLogIndex < b.committed {
-		return implausible("a snapshot up to entry %d, entry %d was committed", r.LastLogIndex, b.committed)
+	if _, ok := b.known(b.Committed); ok && r.LastLogIndex < b.Committed {
+		return implausible("a snapshot up to entry %d, entry %d was committed", r.LastLogIndex, b.Committed)
 	}
 	return plausibleConfiguration(r.Configuration)
 }

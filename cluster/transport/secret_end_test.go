@@ -1,10 +1,11 @@
-package cluster
+package transport
 
 import (
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,16 +13,40 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
+// secretFile is a file of secrets, and the keys that were read from it.
+type secretFile struct {
+	path string
+	keys *trust.Keys // nil before the file was opened
+}
+
+// put writes the secrets with these numbers, and reloads the keys.
+func (f *secretFile) put(t *testing.T, numbers ...int) {
+	t.Helper()
+	var lines strings.Builder
+	for _, n := range numbers {
+		lines.WriteString(secrets[n].Line() + "\n")
+	}
+	if err := os.WriteFile(f.path, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f.keys == nil {
+		return
+	}
+	if _, err := f.keys.Reload(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A connection ends with the secret that verified it, on both sides.
 func TestConnectionEndsWithItsSecret(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]int{"dialer": 0, "acceptor": 1} {
-		hosts := [2]*host{}
+		hosts := [2]*secretFile{}
 		for i := range hosts {
-			hosts[i] = &host{file: filepath.Join(t.TempDir(), "secret")}
+			hosts[i] = &secretFile{path: filepath.Join(t.TempDir(), "secret")}
 			hosts[i].put(t, 0)
 			var err error
-			if hosts[i].keys, err = trust.OpenKeys(hosts[i].file); err != nil {
+			if hosts[i].keys, err = trust.OpenKeys(hosts[i].path); err != nil {
 				t.Fatal(err)
 			}
 		}

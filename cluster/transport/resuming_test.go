@@ -1,4 +1,4 @@
-package cluster
+package transport
 
 import (
 	"bytes"
@@ -28,11 +28,11 @@ func (a *absent) AppendEntries(raft.ServerID, raft.ServerAddress, *raft.AppendEn
 
 func TestReplicationErrorsReturnWithNextHeartbeat(t *testing.T) {
 	t.Parallel()
-	for name, request := range map[string]func(*patient) error{
-		"entries": func(p *patient) error {
+	for name, request := range map[string]func(*Resuming) error{
+		"entries": func(p *Resuming) error {
 			return p.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 7, PrevLogEntry: 3}, &raft.AppendEntriesResponse{})
 		},
-		"snapshot": func(p *patient) error {
+		"snapshot": func(p *Resuming) error {
 			return p.InstallSnapshot("b", "b", &raft.InstallSnapshotRequest{Term: 7}, &raft.InstallSnapshotResponse{}, bytes.NewReader(nil))
 		},
 	} {
@@ -44,9 +44,9 @@ func TestReplicationErrorsReturnWithNextHeartbeat(t *testing.T) {
 				close(ready)
 				var replicates atomic.Bool
 				replicates.Store(true)
-				g := newGuarded(member, ready, func() bounds { return bounds{term: 7} },
+				g := NewGuarded(member, ready, func() Bounds { return Bounds{Term: 7} },
 					func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {}, func(any) {}, func(error) {})
-				p := newPatient(g, func(id raft.ServerID, term uint64) bool { return id == "b" && term == 7 && replicates.Load() })
+				p := NewResuming(g, func(id raft.ServerID, term uint64) bool { return id == "b" && term == 7 && replicates.Load() })
 				ask := func() <-chan error {
 					done := make(chan error, 1)
 					go func() { done <- request(p) }()

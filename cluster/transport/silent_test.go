@@ -1,4 +1,4 @@
-package cluster
+package transport
 
 import (
 	"net"
@@ -21,7 +21,7 @@ func TestHandshakeSilentConnectionsOfOneAddress(t *testing.T) {
 		t.Skip(err) // no such address on this system
 	}
 	defer conn.Close()
-	if _, err := greet(conn, hello{From: someMeta(), To: s.self().ID}); err != nil {
+	if _, err := sendGreeting(conn, Greeting{From: someMeta(), To: s.Self().ID}); err != nil {
 		t.Errorf("no handshake with another address: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package transport
 
 import (
 	"context"
@@ -26,12 +26,12 @@ const (
 	Unclear
 )
 
-// Probe reports whether a node runs at a Raft address. It changes nothing at the node, needs no secret, and returns within
+// CheckPresence reports whether a node runs at a Raft address. It changes nothing at the node, needs no secret, and returns within
 // timeout.
-func Probe(ctx context.Context, address, node string, timeout time.Duration) Presence {
+func CheckPresence(ctx context.Context, address, node string, timeout time.Duration) Presence {
 	// TLS comes first: to a secured node, a greeting without TLS is a peer that lost its secret.
-	for _, ask := range []func(context.Context, net.Conn, string) (Presence, error){probeSecured, probeOpen} {
-		presence, err := probe(ctx, address, timeout/2, func(conn net.Conn) (Presence, error) { return ask(ctx, conn, node) })
+	for _, ask := range []func(context.Context, net.Conn, string) (Presence, error){checkSecured, checkOpen} {
+		presence, err := checkPresence(ctx, address, timeout/2, func(conn net.Conn) (Presence, error) { return ask(ctx, conn, node) })
 		if err == nil {
 			return presence
 		}
@@ -39,7 +39,7 @@ func Probe(ctx context.Context, address, node string, timeout time.Duration) Pre
 	return Unclear
 }
 
-func probe(ctx context.Context, address string, timeout time.Duration, ask func(net.Conn) (Presence, error)) (Presence, error) {
+func checkPresence(ctx context.Context, address string, timeout time.Duration, ask func(net.Conn) (Presence, error)) (Presence, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
@@ -55,8 +55,8 @@ func probe(ctx context.Context, address string, timeout time.Duration, ask func(
 	return ask(conn)
 }
 
-// probeSecured reads the ID in the certificate of a node.
-func probeSecured(ctx context.Context, conn net.Conn, node string) (Presence, error) {
+// checkSecured reads the ID in the certificate of a node.
+func checkSecured(ctx context.Context, conn net.Conn, node string) (Presence, error) {
 	switch id, err := trust.Claimed(ctx, conn); {
 	case err != nil:
 		return Unclear, err
@@ -69,21 +69,21 @@ func probeSecured(ctx context.Context, conn net.Conn, node string) (Presence, er
 	}
 }
 
-// probeOpen greets a node without a secret. It acts as a caller without a cluster, which changes nothing at the node.
+// checkOpen greets a node without a secret. It acts as a caller without a cluster, which changes nothing at the node.
 // The wanted node refuses it because it has no cluster; any other node refuses it because it wants another node.
-func probeOpen(_ context.Context, conn net.Conn, node string) (Presence, error) {
-	err := writeFrame(conn, hello{From: peer.Meta{ID: uuid.NewString(), Name: "probe", Process: peer.NewProcess(), Raft: "0.0.0.0:0"}, To: node})
+func checkOpen(_ context.Context, conn net.Conn, node string) (Presence, error) {
+	err := writeFrame(conn, Greeting{From: peer.Meta{ID: uuid.NewString(), Name: "probe", Process: peer.NewProcess(), Raft: "0.0.0.0:0"}, To: node})
 	if err != nil {
 		return Unclear, err
 	}
-	var reply handshakeReply
+	var reply Reply
 	if err := readFrame(conn, &reply); err != nil {
 		return Unclear, err
 	}
 	switch reply.Refused {
-	case otherNode:
+	case OtherNode:
 		return Other, nil
-	case otherCluster, accepted:
+	case OtherCluster, accepted:
 		return Present, nil
 	default:
 		return Unclear, errors.New(string(reply.Refused))

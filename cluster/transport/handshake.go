@@ -1,12 +1,16 @@
-package cluster
+package transport
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/tls"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"slices"
 	"time"
 
 	"github.com/snowraft/snowraft/cluster/lives"
@@ -23,8 +27,8 @@ const (
 	tlsHandshake = 22 // the first byte of a TLS connection
 )
 
-// hello is the dialer's message.
-type hello struct {
+// Greeting is the dialer's message.
+type Greeting struct {
 	From peer.Meta `json:"from"`
 	To   string    `json:"to"` // ID of the wanted node
 	// For is the purpose of the connection; empty means Raft's messages.
@@ -40,87 +44,75 @@ const (
 	forRaft  purpose = ""
 	forTerms purpose = "terms" // see terms
 	forLoss  purpose = "loss"  // see Loss
-	forLives purpose = "lives" // see lives.Message
+	ForLives purpose = "lives" // see lives.Message
 )
 
-// handshakeReply is the acceptor's answer. A refusal contains no IDs, because any program may have dialed.
-type handshakeReply struct {
+// Reply is the acceptor's answer. A refusal contains no IDs, because any program may have dialed.
+type Reply struct {
 	Refused refusal        `json:"refused,omitempty"`
 	Detail  string         `json:"detail,omitempty"`
 	From    peer.Meta      `json:"from,omitzero"`  // the acceptor, if it accepts
 	Life    *lives.Message `json:"life,omitempty"` // only in an exchange of lives
 
-	why string // detail for the acceptor's own log
+	Why string // detail for the acceptor's own log
 }
 
 type refusal string
 
 const (
-	accepted       refusal = ""
-	otherCluster   refusal = "other-cluster"
-	otherNode      refusal = "other-node"
-	memberRemoved  refusal = "removed"
-	duplicate      refusal = "duplicate"
-	handshakeError refusal = "error"
+	accepted      refusal = ""
+	OtherCluster  refusal = "other-cluster"
+	OtherNode     refusal = "other-node"
+	MemberRemoved refusal = "removed"
+	duplicate     refusal = "duplicate"
+	Malformed     refusal = "error"
 )
 
-// greet runs the dialer's side and returns the acceptor's claims.
-func greet(conn io.ReadWriter, h hello) (peer.Meta, error) {
+// sendGreeting runs the dialer's side and returns the acceptor's claims.
+func sendGreeting(conn io.ReadWriter, h Greeting) (peer.Meta, error) {
 	if err := writeFrame(conn, h); err != nil {
 		return peer.Meta{}, fmt.Errorf("handshake: %w", err)
 	}
-	var reply handshakeReply
+	var reply Reply
 	if err := readFrame(conn, &reply); err != nil {
 		return peer.Meta{}, fmt.Errorf("handshake: %w", err)
 	}
-	if err := reply.err(); err != nil {
+	if err := reply.Err(); err != nil {
 		return peer.Meta{}, err
 	}
 	return peer.DecodeMeta(reply.From.Encode())
 }
 
-// err returns the dialer's error for a refusal; nil if the acceptor accepts.
-func (r handshakeReply) err() error {
+// Err returns the dialer's error for a refusal; nil if the acceptor accepts.
+func (r Reply) Err() error {
 	switch r.Refused {
 	case accepted:
 		return nil
-	case memberRemoved:
+	case MemberRemoved:
 		return peer.ErrRemoved
 	case duplicate:
 		return fmt.Errorf("%w: %s", peer.ErrDuplicate, r.Detail)
-	case otherCluster:
+	case OtherCluster:
 		return fmt.Errorf("%w: %s", peer.ErrOtherCluster, r.Detail)
 	default:
 		return fmt.Errorf("refused (%s): %s", r.Refused, r.Detail)
 	}
 }
 
-// Handshake performs the handshake between two nodes of one process. A simulated Transport has no connections for a
-// handshake, so it calls Handshake on the dialer before it carries the first message to another node.
-func (n *Node) Handshake(to *Node) error {
-	reply := to.judge(hello{From: n.meta(), To: to.ID()}, "")
-	if err := reply.err(); err != nil {
-		n.onRefused(err)
-		return err
-	}
-	n.gossip.met(reply.From, reply.From.Raft)
-	return nil
-}
-
-// receive runs the acceptor's side and returns the dialer's message and the reply to it.
-func receive(conn io.ReadWriter, judge func(hello) handshakeReply) (h hello, reply handshakeReply, err error) {
+// answerGreeting runs the acceptor's side and returns the dialer's message and the reply to it.
+func answerGreeting(conn io.ReadWriter, judge func(Greeting) Reply) (h Greeting, reply Reply, err error) {
 	if err := readFrame(conn, &h); err != nil {
 		return h, reply, fmt.Errorf("handshake: %w", err)
 	}
 	reply = judge(h)
-	if h.For != forRaft && h.For != forTerms && h.For != forLoss && h.For != forLives && reply.Refused == accepted {
-		reply = handshakeReply{Refused: handshakeError, Detail: fmt.Sprintf("unknown purpose %q of the connection", h.For)}
+	if h.For != forRaft && h.For != forTerms && h.For != forLoss && h.For != ForLives && reply.Refused == accepted {
+		reply = Reply{Refused: Malformed, Detail: fmt.Sprintf("unknown purpose %q of the connection", h.For)}
 	}
 	if err := writeFrame(conn, reply); err != nil {
 		return h, reply, fmt.Errorf("handshake: %w", err)
 	}
 	if reply.Refused != accepted {
-		return h, reply, fmt.Errorf("refused %q (%q): %s", h.From.Name, h.From.ID, cmp.Or(reply.why, reply.Detail))
+		return h, reply, fmt.Errorf("refused %q (%q): %s", h.From.Name, h.From.ID, cmp.Or(reply.Why, reply.Detail))
 	}
 	return h, reply, nil
 }
@@ -158,3 +150,36 @@ func readLongFrame(r io.Reader, v any, most uint16) error {
 	}
 	return json.Unmarshal(body, v)
 }
+
+// memberProtocol is the protocol that a member announces (ALPN) when it connects to a Raft port with TLS. Any other program,
+// such as a client with a wrong port, announces another protocol or none.
+const memberProtocol = "snowraft-raft"
+
+// detectMember returns a configuration of a server that finds out whether the client announces itself as a member.
+func detectMember(config *tls.Config) (_ *tls.Config, member *bool) {
+	member = new(bool)
+	choose := config.GetConfigForClient
+	config.GetConfigForClient = func(client *tls.ClientHelloInfo) (*tls.Config, error) {
+		*member = slices.Contains(client.SupportedProtos, memberProtocol)
+		return choose(client)
+	}
+	return config, member
+}
+
+// isMember reports whether a TLS client announces itself as a member to a node without a secret. head are the bytes of the
+// client that were read before.
+func isMember(conn net.Conn, head []byte) bool {
+	config, member := detectMember(&tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		return nil, peer.ErrEncrypts
+	}})
+	_ = tls.Server(heardBefore{conn, io.MultiReader(bytes.NewReader(head), conn)}, config).Handshake() // fails, because there is no certificate
+	return *member
+}
+
+// heardBefore is a connection with another source of what it reads.
+type heardBefore struct {
+	net.Conn
+	from io.Reader
+}
+
+func (h heardBefore) Read(b []byte) (int, error) { return h.from.Read(b) }

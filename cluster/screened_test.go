@@ -8,44 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
-
-	"github.com/snowraft/snowraft/internal/places"
 )
-
-// A used connection stays. Of the others, the connection that has been silent longest is closed.
-func TestSilentConnectionsMakeWay(t *testing.T) {
-	t.Parallel()
-	at := places.New(2, 2)
-	var near, far [3]net.Conn
-	for i := range near {
-		near[i], far[i] = net.Pipe()
-		defer far[i].Close()
-	}
-	first, ok := seated(near[0], at)
-	if !ok {
-		t.Fatal("no place for the first")
-	}
-	if _, ok := seated(near[1], at); !ok {
-		t.Fatal("no place for the second")
-	}
-	go func() { _, _ = far[0].Write([]byte("x")) }()
-	if _, err := first.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	third, ok := seated(near[2], at)
-	if !ok {
-		t.Fatal("no place for the third")
-	}
-	defer third.Close()
-	_ = far[1].SetReadDeadline(time.Now().Add(patience))
-	if _, err := far[1].Read(make([]byte, 1)); err == nil || err.Error() != "EOF" {
-		t.Errorf("the silent connection: %v, want its end", err)
-	}
-	go func() { _, _ = far[0].Write([]byte("x")) }()
-	if _, err := first.Read(make([]byte, 1)); err != nil {
-		t.Errorf("the connection that is used: %v", err)
-	}
-}
 
 // packets is a gossip transport that receives packets only.
 type packets struct {
@@ -54,8 +17,10 @@ type packets struct {
 }
 
 func (p packets) PacketCh() <-chan *memberlist.Packet { return p.in }
-func (packets) StreamCh() <-chan net.Conn             { return nil }
-func (packets) Shutdown() error                       { return nil }
+
+func (packets) StreamCh() <-chan net.Conn { return nil }
+
+func (packets) Shutdown() error { return nil }
 
 func TestIndirectPingsAreBounded(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-package cluster
+package transport
 
 import (
 	"context"
@@ -11,13 +11,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/position"
+
 	"github.com/hashicorp/raft"
 )
 
 // piped returns terms whose connections are pipes; serve handles their other ends.
-func piped(serve func(net.Conn)) (*terms, *atomic.Int64) {
+func piped(serve func(net.Conn)) (*TermClient, *atomic.Int64) {
 	dials := new(atomic.Int64)
-	return newTerms(func(raft.ServerAddress, time.Duration) (net.Conn, error) {
+	return NewTermClient(func(raft.ServerAddress, time.Duration) (net.Conn, error) {
 		dials.Add(1)
 		a, b := net.Pipe()
 		go serve(b)
@@ -29,8 +31,8 @@ func TestTermsUseOneConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var term atomic.Uint64
-		ts, dials := piped(func(c net.Conn) { answerTerms(c, func() (uint64, bool) { return term.Add(1), true }, nil) })
-		defer ts.close()
+		ts, dials := piped(func(c net.Conn) { serveTerms(c, func() (uint64, bool) { return term.Add(1), true }, nil) })
+		defer ts.Close(net.ErrClosed)
 		var sum atomic.Uint64
 		var wg sync.WaitGroup
 		for range 50 {
@@ -66,7 +68,7 @@ func TestTermsAreNotMixedUp(t *testing.T) {
 			answer(second, 10) // a second answer
 			_, _ = io.Copy(io.Discard, c)
 		})
-		defer ts.close()
+		defer ts.Close(net.ErrClosed)
 		ctx, cancel := context.WithTimeout(t.Context(), termTimeout/2)
 		defer cancel()
 		if _, err := ts.AskTerm(ctx, "a", "a@h:1"); err == nil {
@@ -85,7 +87,7 @@ func TestBrokenTermConnections(t *testing.T) {
 		"closed halfway": func(c net.Conn) { _, _ = c.Write([]byte{1, 2, 3}); _ = c.Close() },
 		"silent":         func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
 		"of a node that starts": func(c net.Conn) {
-			answerTerms(c, func() (uint64, bool) { return 0, false }, nil)
+			serveTerms(c, func() (uint64, bool) { return 0, false }, nil)
 			_ = c.Close()
 		},
 		"deaf": func(net.Conn) {},
@@ -93,7 +95,7 @@ func TestBrokenTermConnections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ts, dials := piped(serve)
-				defer ts.close()
+				defer ts.Close(net.ErrClosed)
 				for i := int64(1); i <= 3; i++ {
 					began := time.Now()
 					if _, err := ts.AskTerm(t.Context(), "a", "a@h:1"); err == nil {
@@ -109,5 +111,34 @@ func TestBrokenTermConnections(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestMarksOnTheConnectionOfTerms(t *testing.T) {
+	t.Parallel()
+	want := Mark{position.Position{Cluster: [16]byte{1}, Index: 9, HashIndex: 8}, 7}
+	ts, _ := piped(func(c net.Conn) {
+		serveTerms(c, func() (uint64, bool) { return 5, true }, func() Mark { return want })
+	})
+	defer ts.Close(net.ErrClosed)
+	for range 3 {
+		if got, err := ts.AskMark(t.Context(), "a", "a@h:1"); err != nil || got != want {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
+		}
+		if term, err := ts.AskTerm(t.Context(), "a", "a@h:1"); err != nil || term != 5 {
+			t.Errorf("term %d, %v, want 5", term, err)
+		}
+	}
+	earlier, _ := piped(func(c net.Conn) { // a program that keeps no watermark
+		for question := make([]byte, termQuestion); ; {
+			if _, err := io.ReadFull(c, question); err != nil {
+				return
+			}
+			_, _ = c.Write(binary.BigEndian.AppendUint64(question[:termQuestion:termQuestion], 5))
+		}
+	})
+	defer earlier.Close(net.ErrClosed)
+	if got, err := earlier.AskMark(t.Context(), "a", "a@h:1"); err != nil || got != (Mark{}) {
+		t.Errorf("%+v, %v, want none", got, err)
 	}
 }
