@@ -1,5 +1,6 @@
-// Package mux sends many requests over one gRPC stream and matches the answers, which come in any order. Clients send requests
-// for IDs and numbers that way, and members those for the leader. The main type is [Stream].
+// Package mux carries many requests on one gRPC stream, with answers in any order. Clients send requests for IDs and numbers that way,
+// and members those for the leader. The main types are the two ends of a stream: [Stream], which sends requests, and [Server], which
+// answers them.
 package mux
 
 import (
@@ -43,10 +44,10 @@ type Answer interface {
 	GetReceipt() []byte
 }
 
-// IDRequest is a request of StreamIds.
+// IDRequest is a request of StreamIds. It implements [Request] and [Received].
 type IDRequest struct{ *snowraftv1.StreamIdsRequest }
 
-// NumberRequest is a request of StreamNumbers.
+// NumberRequest is a request of StreamNumbers. It implements [Request] and [Received].
 type NumberRequest struct {
 	*snowraftv1.StreamNumbersRequest
 }
@@ -57,6 +58,22 @@ func (r IDRequest) Address(id uint64, timeoutMillis uint32) { r.Id, r.TimeoutMs 
 // Address implements Request.
 func (r NumberRequest) Address(id uint64, timeoutMillis uint32) {
 	r.Id, r.TimeoutMs = id, timeoutMillis
+}
+
+// Clear implements Received.
+func (r IDRequest) Clear() {
+	inner := r.Request
+	inner.Reset()
+	r.Reset()
+	r.Request = inner
+}
+
+// Clear implements Received.
+func (r NumberRequest) Clear() {
+	inner := r.Request
+	inner.Reset()
+	r.Reset()
+	r.Request = inner
 }
 
 // Call is a request that is pending on a stream until Receiver has its result.

@@ -1,0 +1,254 @@
+package mux
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/internal/limits"
+)
+
+// keptJobs is the number of unused jobs that a stream keeps for its next requests.
+const keptJobs = 2
+
+// Received is a message of a stream into which one request after another is read.
+type Received interface {
+	proto.Message
+	GetId() uint64
+	GetTimeoutMs() uint32
+	// Clear empties the message and keeps its parts.
+	Clear()
+}
+
+// Job is a request that a stream received, with room for its answer. The stream uses the job for a later request again, once the
+// answer is sent.
+type Job interface {
+	// Request returns the message into which the request is read. It is empty before that.
+	Request() Received
+	// Try serves the request if that needs no wait. It must not wait. If done is true, the answer is made. A last error also ends
+	// the stream, after all answers.
+	Try(began time.Time) (done bool, last error)
+	// Wait serves a request that Try did not serve, until ctx ends. It makes the answer.
+	Wait(ctx context.Context)
+	// Answer returns the message of the answer. It runs just before the message is sent. The stream runs it for one job at a time.
+	Answer() any
+	// Clear drops the request and the answer.
+	Clear()
+}
+
+// ServerStream is the part of a stream of gRPC that a [Server] uses.
+type ServerStream interface {
+	Context() context.Context
+	RecvMsg(m any) error
+	SendMsg(m any) error
+}
+
+// Method makes the jobs of the streams of a method.
+type Method struct {
+	Job func() Job
+	// Begin takes a place for a request that waits, and End returns it. While Begin returns an error, a request that waits stops the
+	// reading of its stream.
+	Begin func() error
+	End   func()
+	// Invalid returns the error of a stream whose client breaks the protocol.
+	Invalid func(message string) error
+}
+
+// Server is the receiving end of a stream: it answers each request, in any order.
+//
+// One goroutine reads. It tries each request without waiting, and sends its answer itself if no other goroutine is sending. A
+// request that must wait has a goroutine of its own, so it delays no request behind it.
+//
+// Invariants:
+//   - One goroutine sends at a time: a goroutine that made an answer while no other one sent. It also sends the answers that are made
+//     meanwhile. So a client that reads no answers stops one goroutine of the stream, besides the one that reads.
+//   - Requests that were read and whose answers are not sent are pending. While more than [MaxPending] are, no request is read.
+type Server struct {
+	stream ServerStream
+	method Method
+
+	mu      sync.Mutex
+	changed sync.Cond // pending is less
+	pending int
+	unused  []Job
+	answers []Job // made and not sent
+	spare   []Job // memory for answers
+	sending bool  // a goroutine sends answers
+}
+
+// NewServer returns the receiving end of a stream. The caller calls Serve.
+func NewServer(stream ServerStream, method Method) *Server {
+	s := &Server{stream: stream, method: method}
+	s.changed.L = &s.mu
+	return s
+}
+
+// Serve serves requests until the client ends the stream and all requests are answered. It returns nil then, and otherwise the error
+// that ended the stream.
+func (s *Server) Serve() error {
+	err := s.read()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.pending > 0 {
+		s.changed.Wait()
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// read serves requests until the stream ends.
+func (s *Server) read() error {
+	for {
+		j := s.next()
+		req := j.Request()
+		err := s.stream.RecvMsg(req)
+		if err == nil && req.GetId() == 0 {
+			err = s.method.Invalid("id: expected a number other than 0; an answer with the ID 0 announces the end of the stream")
+		}
+		if err != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.free(j)
+			return err
+		}
+		began := time.Now()
+		switch done, last := j.Try(began); {
+		case done:
+			s.send(j)
+			if last != nil {
+				return last
+			}
+		case s.method.Begin() == nil:
+			go func() {
+				s.wait(j, began)
+				s.method.End()
+				s.send(j)
+			}()
+		default:
+			s.wait(j, began)
+			s.send(j)
+		}
+	}
+}
+
+// wait serves a request until its deadline.
+func (s *Server) wait(j Job, began time.Time) {
+	timeout := limits.CallTimeout
+	if ms := j.Request().GetTimeoutMs(); ms > 0 {
+		timeout = min(timeout, time.Duration(ms)*time.Millisecond)
+	}
+	ctx, cancel := context.WithDeadline(s.stream.Context(), began.Add(timeout))
+	defer cancel()
+	j.Wait(ctx)
+}
+
+// Announce sends an answer without a request. fill makes the answer.
+func (s *Server) Announce(fill func(Job)) {
+	s.mu.Lock()
+	j := s.job()
+	s.mu.Unlock()
+	fill(j)
+	s.send(j)
+}
+
+// next returns a job for the next request, once few enough requests are pending.
+func (s *Server) next() Job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.pending > MaxPending {
+		s.changed.Wait()
+	}
+	return s.job()
+}
+
+// job returns an unused job, and counts it as pending. Requires s.mu.
+func (s *Server) job() Job {
+	s.pending++
+	last := len(s.unused) - 1
+	if last < 0 {
+		return s.method.Job()
+	}
+	j := s.unused[last]
+	s.unused = s.unused[:last]
+	return j
+}
+
+// free ends a job that is clear, and keeps a few jobs for later requests. Requires s.mu.
+func (s *Server) free(j Job) {
+	if s.pending--; len(s.unused) < keptJobs {
+		s.unused = append(s.unused, j)
+	}
+	s.changed.Broadcast()
+}
+
+// send sends the answer of a job, unless another goroutine is sending, which then sends it too. The next read returns an error of
+// sending.
+func (s *Server) send(j Job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers = append(s.answers, j)
+	if s.sending {
+		return
+	}
+	s.sending = true
+	for len(s.answers) > 0 {
+		batch := s.answers
+		s.answers = s.spare[:0]
+		s.mu.Unlock()
+		for _, j := range batch {
+			_ = s.stream.SendMsg(j.Answer())
+			j.Clear()
+		}
+		s.mu.Lock()
+		for i, j := range batch {
+			s.free(j)
+			batch[i] = nil
+		}
+		s.spare = batch
+	}
+	s.sending = false
+}
+
+// Servers is the set of the receiving ends of a process. Announce is called for each when the process shuts down.
+type Servers struct {
+	Announcement func(Job) // makes the answer that announces the end of a stream
+
+	mu     sync.Mutex
+	all    map[*Server]struct{}
+	ending bool
+}
+
+// Add adds a Server. The caller removes it with the returned function.
+func (ss *Servers) Add(s *Server) (remove func()) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if ss.all == nil {
+		ss.all = make(map[*Server]struct{})
+	}
+	ss.all[s] = struct{}{}
+	if ss.ending {
+		go s.Announce(ss.Announcement)
+	}
+	return func() {
+		ss.mu.Lock()
+		defer ss.mu.Unlock()
+		delete(ss.all, s)
+	}
+}
+
+// End announces the end of all present streams, and of every stream that is added later. Requests that their clients send before they
+// end them are answered.
+func (ss *Servers) End() {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.ending = true
+	for s := range ss.all {
+		go s.Announce(ss.Announcement) // may wait for a client that does not read, until the connection is closed
+	}
+}
