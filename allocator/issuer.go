@@ -114,23 +114,33 @@ func (i *Issuer) Take(ctx context.Context, dst []Range, count uint32, after uint
 	if ctx.Err() != nil {
 		return dst, interrupted(ctx, "starting")
 	}
-	for left := uint64(count); left > 0; {
-		var held *lease
-		var start, end uint64
-		now := i.watch.Now()
-		if i.watch.Check(now) == nil {
-			held, start, end = i.try(now, left, after)
+	dst, left := i.TryTake(dst, count, after)
+	for left > 0 {
+		held, start, end, err := i.await(ctx, uint64(left), after)
+		if err != nil {
+			return dst, err
 		}
-		if held == nil {
-			var err error
-			if held, start, end, err = i.await(ctx, left, after); err != nil {
-				return dst, err
-			}
-		}
-		dst = held.ranges(dst, start, end)
-		left -= end - start
+		dst, left = i.TryTake(held.ranges(dst, start, end), left-uint32(end-start), after)
 	}
 	return dst, nil
+}
+
+// TryTake appends IDs as [Issuer.Take] does, up to count, and does not wait. left is the number of missing IDs; Take returns them
+// or the error.
+func (i *Issuer) TryTake(dst []Range, count uint32, after uint64) (_ []Range, left uint32) {
+	for left = count; left > 0; {
+		now := i.watch.Now()
+		if i.watch.Check(now) != nil {
+			break
+		}
+		held, start, end := i.try(now, uint64(left), after)
+		if held == nil {
+			break
+		}
+		dst = held.ranges(dst, start, end)
+		left -= uint32(end - start)
+	}
+	return dst, left
 }
 
 // try takes cells from the first lane that has some, beginning with the lane that served last on this

@@ -93,8 +93,8 @@ func (b *Buffer) low() {
 	}
 }
 
-// take returns an ID if the buffer has any. It skips used chunks.
-func (b *Buffer) take() (id int64, ok bool) {
+// TryNext returns an ID if the buffer has one. It does not wait.
+func (b *Buffer) TryNext() (id int64, ok bool) {
 	for {
 		c := b.current.Load()
 		if c.position.Load() < c.count {

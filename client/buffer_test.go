@@ -122,14 +122,14 @@ func TestClosedChunkIsEmpty(t *testing.T) {
 	c := &chunk{first: 1, step: 1, count: 3}
 	b := new(Buffer)
 	b.current.Store(c)
-	if id, ok := b.take(); !ok || id != 1 {
+	if id, ok := b.TryNext(); !ok || id != 1 {
 		t.Errorf("take() = %d, %v, want 1", id, ok)
 	}
 	for _, want := range []uint64{2, 0} {
 		if left := c.close(); left != want {
 			t.Errorf("close() = %d, want %d", left, want)
 		}
-		if id, ok := b.take(); ok {
+		if id, ok := b.TryNext(); ok {
 			t.Errorf("take() = %d of a closed chunk, want none", id)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 // await continues Next when the current chunk has no ID left.
 func (b *Buffer) await(ctx context.Context) (id int64, err error) {
-	id, ok := b.take()
+	id, ok := b.TryNext()
 	if ok {
 		return id, nil
 	}
@@ -17,7 +17,7 @@ func (b *Buffer) await(ctx context.Context) (id int64, err error) {
 		return 0, b.gap()
 	}
 	err = b.wait(ctx, func() (ok bool) {
-		if id, ok = b.take(); !ok {
+		if id, ok = b.TryNext(); !ok {
 			b.starve()
 		}
 		return ok

@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/server/api"
 	"github.com/snowraft/snowraft/server/diagnose"
 	"github.com/snowraft/snowraft/server/frontend"
-	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -91,7 +91,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		tokens.clock = &tokenClock{cluster: s.member.State().Observed(), read: s.member.Clock().Now}
 	}
 	router := route.New(s.member, s.peers)
-	issuer := s.Issuer(issue.FromMember(s.member, router, func(ctx context.Context) (context.Context, error) { return s.api.Acting(ctx) }))
+	issuer := s.Issuer(kernel.FromMember(s.member, router, func(ctx context.Context) (context.Context, error) { return s.api.Acting(ctx) }))
 	s.receipts = &receipts{trust: trust.Receipts{Keys: cfg.Keys}, history: s.member, logger: logger}
 	s.api = api.New(api.Config{
 		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
@@ -104,7 +104,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	})
 	twitter := &twitterLayout{created: make(chan struct{})}
 	err = s.endpoints.Open(frontend.Behind{
-		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Serve: s.api.Serve,
+		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Accept: s.api.Accept, Serve: s.api.Serve,
 		Before: s.api.Before, TLS: s.tls(), Plain: !cfg.ClientTLS, Events: s.member.Events(),
 		Twitter: twitter.wait, Receipts: s.receipts,
 	})

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -15,10 +16,7 @@ import (
 // Issuer returns the lanes of a layout, which it opens at their first use; an empty
 // name is the default layout. It fails as [Member.Layout] does.
 func (m *Member) Issuer(ctx context.Context, layout string) (*allocator.Issuer, error) {
-	if layout == "" {
-		layout = snowflake.Default().Name()
-	}
-	if i := (*m.byName.Load())[layout]; i != nil {
+	if i := m.OpenIssuer(layout); i != nil {
 		return i, nil
 	}
 	l, err := m.Layout(ctx, layout)
@@ -26,6 +24,11 @@ func (m *Member) Issuer(ctx context.Context, layout string) (*allocator.Issuer, 
 		return nil, err
 	}
 	return m.openIssuer(l)
+}
+
+// OpenIssuer returns the lanes of a layout that was used before; nil if there are none. An empty name is the default layout.
+func (m *Member) OpenIssuer(layout string) *allocator.Issuer {
+	return (*m.byName.Load())[cmp.Or(layout, snowflake.Default().Name())]
 }
 
 // Layout returns a layout of this member's replica; an empty name is the default layout. It fails with an

@@ -36,7 +36,7 @@ var sections = []struct{ dir, title string }{
 	{"server", "Requests between members"},
 	{"server/wire", "Answers between members"},
 	{"server/api", "Requests of clients"},
-	{"server/issue", "Issuing"},
+	{"server/kernel", "Calls"},
 	{"internal/mux", "Requests on streams"},
 	{"server/gateway", "Gateways"},
 	{"server/diagnose", "Debug archives"},

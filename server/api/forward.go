@@ -21,9 +21,6 @@ import (
 // Serve is the interceptor of a member. It serves a call at this member, or forwards it to the leader if only the leader can
 // serve it. It never forwards a forwarded call.
 func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if err := s.admit(ctx); err != nil {
-		return nil, err
-	}
 	rule := rpc.RuleOf(info.FullMethod)
 	if s.Keys != nil && rule.AtLeader() && rule.GetChanges() && !s.forwarded(ctx) {
 		return s.withinRate(ctx, rule, req.(proto.Message), handler)
@@ -67,8 +64,8 @@ func (s *Services) withinRate(ctx context.Context, rule *rpc.Rule, req proto.Mes
 	return reply, nil
 }
 
-// admit rejects calls that a member of another cluster forwards: this member may now have the address of that cluster's leader.
-func (s *Services) admit(ctx context.Context) error {
+// Accept rejects calls that a member of another cluster forwards: this member may now have the address of that cluster's leader.
+func (s *Services) Accept(ctx context.Context, _ string) error {
 	if s.Keys != nil && trust.RelayOf(ctx) == "" {
 		return nil
 	}
@@ -78,9 +75,9 @@ func (s *Services) admit(ctx context.Context) error {
 	return nil
 }
 
-// changing returns the context of a call of a method; see Acting.
+// changing returns the context of a call of a method; see Acting. A request for numbers has an actor only if it is proposed.
 func (s *Services) changing(ctx context.Context, rule *rpc.Rule) (context.Context, error) {
-	if rule == nil || !rule.GetChanges() {
+	if rule == nil || !rule.GetChanges() || rule.GetWhere() == snowraftv1.MethodRule_WHERE_BY_MODE {
 		return ctx, nil
 	}
 	return s.acting(ctx, rule.GetRight())

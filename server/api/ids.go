@@ -28,16 +28,8 @@ func (i ids) layout(ctx context.Context, name string) (*snowflake.Layout, error)
 	return l, err
 }
 
-// bitsOf returns the bits of a requested ID. A negative ID is an error that names the field.
-func bitsOf(field string, id int64) (uint64, error) {
-	if id < 0 {
-		return 0, wire.Invalid(fmt.Sprintf("%s %d: expected an ID, which is never negative", field, id))
-	}
-	return uint64(id), nil
-}
-
 func (i ids) DecodeId(ctx context.Context, req *snowraftv1.DecodeIdRequest) (*snowraftv1.DecodeIdResponse, error) {
-	id, err := bitsOf("id", req.GetId())
+	id, err := wire.Bits("id", req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +48,7 @@ func (i ids) DecodeId(ctx context.Context, req *snowraftv1.DecodeIdRequest) (*sn
 }
 
 func (i ids) WhoIs(ctx context.Context, req *snowraftv1.WhoIsRequest) (*snowraftv1.WhoIsResponse, error) {
-	id, err := bitsOf("id", req.GetId())
+	id, err := wire.Bits("id", req.GetId())
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,9 @@ package api
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -14,25 +12,12 @@ import (
 // IDs is the issuing part of the IdService, on members and gateways.
 type IDs struct {
 	snowraftv1.UnimplementedIdServiceServer
-	Issuer *issue.Issuer
+	Issuer *kernel.Issuer
 }
 
 // GenerateIds implements snowraftv1.IdServiceServer.
 func (i IDs) GenerateIds(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
-	count := max(req.GetCount(), 1)
-	if req.GetPacked() && count > limits.Packed && count <= limits.Count {
-		return nil, wire.Invalid(fmt.Sprintf("count %d: expected at most %d packed IDs; set packed to false for ranges, or request fewer IDs", count, limits.Packed))
-	}
-	after, err := bitsOf("after", req.GetAfter())
-	if err != nil {
-		return nil, err
-	}
-	taken := issue.Borrow()
-	defer issue.Return(taken)
-	if *taken, err = i.Issuer.Take(ctx, trust.AdmissionOf(ctx), *taken, req.GetLayout(), count, after); err != nil {
-		return nil, err
-	}
-	return wire.IDsResponse(*taken, count, req.GetPacked()), nil
+	return i.Issuer.Generate(ctx, trust.AdmissionOf(ctx), req)
 }
 
 // GenerateUuids issues IDs and writes them as UUIDs.
@@ -47,7 +32,7 @@ func (i IDs) GenerateUuids(ctx context.Context, req *snowraftv1.GenerateUuidsReq
 // Numbers is the issuing part of the SequenceService, on members and gateways.
 type Numbers struct {
 	snowraftv1.UnimplementedSequenceServiceServer
-	Issuer *issue.Issuer
+	Issuer *kernel.Issuer
 }
 
 // NextNumbers issues numbers.

@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/wire"
 )
 
@@ -158,8 +158,16 @@ func (q sequences) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersR
 	if !q.forwarded(ctx) {
 		return q.Numbers.NextNumbers(ctx, req)
 	}
-	if err := issue.CheckNext(uint64(req.GetCount()), req.GetRequestId()); err != nil {
+	if err := kernel.CheckNext(uint64(req.GetCount()), req.GetRequestId()); err != nil {
 		return nil, err
+	}
+	ctx, cancel := kernel.Bounded(ctx)
+	defer cancel()
+	if req.GetRequestId() != "" {
+		var err error
+		if ctx, err = q.Acting(ctx); err != nil {
+			return nil, err
+		}
 	}
 	n, err := q.Member.NextAtLeader(ctx, req.GetSequence(), uint64(req.GetCount()), req.GetRequestId())
 	if err != nil {
@@ -173,12 +181,14 @@ func (q sequences) GetLast(ctx context.Context, req *snowraftv1.GetLastRequest) 
 	if !q.forwarded(ctx) {
 		return q.Numbers.GetLast(ctx, req)
 	}
+	ctx, cancel := kernel.Bounded(ctx)
+	defer cancel()
 	last, ok, err := q.Member.LastAtLeader(ctx, req.GetSequence())
 	return wire.LastResponse(last, ok), err
 }
 
 func (q sequences) AllocateBlock(ctx context.Context, req *snowraftv1.AllocateBlockRequest) (*snowraftv1.AllocateBlockResponse, error) {
-	if err := issue.CheckRequestID(req.GetRequestId()); err != nil {
+	if err := kernel.CheckRequestID(req.GetRequestId()); err != nil {
 		return nil, err
 	}
 	block, err := q.allocate(ctx, req)

@@ -17,7 +17,7 @@ import (
 	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/diagnose"
-	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -25,7 +25,7 @@ import (
 type Config struct {
 	Member  *member.Member
 	Router  *route.Router
-	Issuer  *issue.Issuer
+	Issuer  *kernel.Issuer
 	Invoker Invoker
 	Name    string // name of the member
 	Version string // version of the program

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/snowraft/snowraft/internal/mux"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -30,8 +31,6 @@ func weight(req any) int64 {
 		return int64(req.GetCount()) * rangeBytes
 	case *snowraftv1.GenerateUuidsRequest:
 		return int64(req.GetCount()) * uuidBytes
-	case *snowraftv1.StreamIdsRequest:
-		return weight(req.GetRequest())
 	}
 	return 0
 }
@@ -125,7 +124,7 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 
 // Unmarshal implements encoding.CodecV2. It reads a request of a stream into the existing parts of its cleared message.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
-	req, ok := v.(carried)
+	req, ok := v.(mux.Received)
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}

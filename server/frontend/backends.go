@@ -7,7 +7,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/redis"
 	"github.com/snowraft/snowraft/server/web"
 	"github.com/snowraft/snowraft/server/wire"
@@ -34,7 +34,7 @@ var (
 
 // redisBackend implements [redis.Backend]. Its errors are gRPC statuses.
 type redisBackend struct {
-	issuer *issue.Issuer
+	issuer *kernel.Issuer
 	Process
 	server *Server
 }
@@ -84,16 +84,16 @@ func (b redisBackend) Last(ctx context.Context, sequence string) (int64, bool, e
 
 // Ids appends count IDs of a layout.
 func (b redisBackend) Ids(ctx context.Context, dst []uint64, layout string, count uint32) (_ []uint64, err error) {
-	ids := issue.Borrow()
-	defer issue.Return(ids)
+	ids := kernel.NewTaking()
+	defer ids.Free()
 	a, err := b.server.issuesIDs(ctx, layout)
 	if err != nil {
 		return dst, wire.Status(err)
 	}
-	if *ids, err = b.issuer.Take(ctx, a, *ids, layout, count, 0); err != nil {
+	if err = b.issuer.Take(ctx, &a, ids, layout, count, 0); err != nil {
 		return dst, wire.Status(err)
 	}
-	for _, r := range *ids {
+	for _, r := range ids.IDs {
 		for id := range r.All() {
 			dst = append(dst, id)
 		}
@@ -144,16 +144,12 @@ func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (fi
 	if err := b.budget.during(ctx, int64(count)*numberBytes); err != nil { //nolint:gosec // at most limits.Texts
 		return 0, 0, err
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	n, err := b.issuer.Next(ctx, a, sequence, count, "")
 	return n.First, n.Increment, wire.Status(err)
 }
 
 // AppendNext appends count numbers as text, one per line. It flushes long text to w in pieces.
 func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64, requestID string) ([]byte, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	a, err := b.server.issues(ctx, trust.RightNextNumbers, sequence)
 	if err != nil {
 		return dst, wire.Status(err)
@@ -162,10 +158,10 @@ func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, seq
 	if err != nil {
 		return dst, wire.Status(err)
 	}
-	for i := range n.Count {
-		if dst, err = web.Flush(w, append(n.Append(dst, i), '\n')); err != nil {
-			break // the reader is gone; the numbers are lost
-		}
+	gone := false
+	for i := uint64(0); i < n.Count && !gone; i++ {
+		dst, err = web.Flush(w, append(n.Append(dst, i), '\n'))
+		gone = err != nil // the numbers are lost
 	}
 	return dst, nil
 }
@@ -179,14 +175,12 @@ func (b webBackend) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layo
 	if err := b.budget.during(ctx, int64(count)*idBytes); err != nil {
 		return dst, err
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	ids := issue.Borrow()
-	defer issue.Return(ids)
-	if *ids, err = b.issuer.Take(ctx, a, *ids, layout, count, 0); err != nil {
+	ids := kernel.NewTaking()
+	defer ids.Free()
+	if err := b.issuer.Take(ctx, &a, ids, layout, count, 0); err != nil {
 		return dst, wire.Status(err)
 	}
-	for _, r := range *ids {
+	for _, r := range ids.IDs {
 		for id := range r.All() {
 			if dst, err = web.Flush(w, append(strconv.AppendUint(dst, id, 10), '\n')); err != nil {
 				return dst, nil // the reader is gone; the IDs are lost

@@ -30,7 +30,7 @@ func (s *Server) drain(ctx context.Context, budget time.Duration) {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		s.carriers.end()
+		s.muxes.End()
 		s.grpc.GracefulStop()
 	}()
 	select {

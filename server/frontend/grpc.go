@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/wire"
 )
 
@@ -72,12 +73,12 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 			m.trace(ctx, span, err, took)
 		}
 	}()
-	if _, ok := ctx.Deadline(); !ok {
-		p := newPatience(ctx, began)
-		defer p.end()
-		ctx = p
-	}
 	rule := rpc.RuleOf(info.FullMethod)
+	if !kernel.Bounds(rule) {
+		var cancel context.CancelFunc
+		ctx, cancel = kernel.Bounded(ctx)
+		defer cancel()
+	}
 	seat := connOf(ctx).sits()
 	if ctx, err = s.admit(ctx, rule, info.FullMethod, req); err == nil {
 		seat.enter()
@@ -103,9 +104,9 @@ func (s *Server) answer(ctx context.Context, rule *rpc.Rule, req any, info *grpc
 	}
 	var resp any
 	if rule.Audited() {
-		resp, err = s.audit(ctx, rule, req, func(ctx context.Context) (any, error) { return s.handle(ctx, req, info, handler) })
+		resp, err = s.audit(ctx, rule, req, func(ctx context.Context) (any, error) { return s.serve(ctx, req, info, handler) })
 	} else {
-		resp, err = s.handle(ctx, req, info, handler)
+		resp, err = s.serve(ctx, req, info, handler)
 	}
 	if answer, ok := resp.(proto.Message); ok && err == nil && weight(req) == 0 && fromHTTP(ctx) {
 		err = s.budget.during(ctx, jsonFactor*int64(proto.Size(answer)))
@@ -117,6 +118,17 @@ func (s *Server) answer(ctx context.Context, rule *rpc.Rule, req any, info *grpc
 		l.keep(0)
 	}
 	return nil, err
+}
+
+// serve passes a call to the process.
+func (s *Server) serve(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	if err := s.accept(ctx, info.FullMethod); err != nil {
+		return nil, err
+	}
+	if s.handle == nil {
+		return handler(ctx, req)
+	}
+	return s.handle(ctx, req, info, handler)
 }
 
 // panicked returns an error for a panic, so that one bad request does not stop the member. The logged stack is for the

@@ -8,7 +8,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/snowraft/snowraft/internal/tracing"
-	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/kernel"
 )
 
 // metrics holds the metrics for Prometheus, listed in docs/metrics.md. Events increment counters as they happen; states are
@@ -42,9 +42,9 @@ func newMetrics(tracer *tracing.Tracer, names prometheus.Collector, states ...pr
 }
 
 // issued returns the counters that an issuer increments.
-func (m *metrics) issued() issue.Counters {
-	return issue.Counters{
-		IDs:     func(layout string) issue.Counter { return m.ids.WithLabelValues(layout) },
+func (m *metrics) issued() kernel.Counters {
+	return kernel.Counters{
+		IDs:     func(layout string) kernel.Counter { return m.ids.WithLabelValues(layout) },
 		Strict:  m.numbers.WithLabelValues("strict"),
 		Relaxed: m.numbers.WithLabelValues("relaxed"),
 	}

@@ -19,11 +19,12 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/snowraft/snowraft/internal/mux"
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/server/console"
-	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/redis"
 	"github.com/snowraft/snowraft/server/thrift"
 	"github.com/snowraft/snowraft/trust"
@@ -66,14 +67,16 @@ type Server struct {
 	gate     gate
 	budget   *budget
 	streams  streams
-	carriers carriers
+	muxes    *mux.Servers // streams that carry requests
+	issuer   *kernel.Issuer
 	watches  watches
 	silence  silence
 	metrics  *metrics
-	tracer   *tracing.Tracer                       // nil: no spans
-	handle   grpc.UnaryServerInterceptor           // innermost interceptor of unary calls
-	auth     *Auth                                 // nil: an open cluster
-	tls      func(protocols ...string) *tls.Config // nil: plain text
+	tracer   *tracing.Tracer                                // nil: no spans
+	handle   grpc.UnaryServerInterceptor                    // innermost interceptor of unary calls; nil: none
+	accept   func(ctx context.Context, method string) error // see Behind.Accept
+	auth     *Auth                                          // nil: an open cluster
+	tls      func(protocols ...string) *tls.Config          // nil: plain text
 	plain    bool
 
 	certificate *trust.OwnCertificate
@@ -97,7 +100,9 @@ func New(cfg Config) *Server {
 		what: cfg.What, version: cfg.Version, logger: cfg.Logger, ports: cfg.Ports, ready: cfg.Ready,
 		auth: cfg.Auth.noting(cfg.Logger), auditLog: cfg.Audit, certificate: cfg.Certificate, tracer: cfg.Tracer,
 		budget: newBudget(maxAnswers, maxAnswersOfOne), done: make(chan struct{}),
+		accept: func(context.Context, string) error { return nil },
 	}
+	s.muxes = s.newMuxes()
 	s.local = &local{server: s, methods: make(map[string]localMethod)}
 	s.metrics = newMetrics(cfg.Tracer, cfg.Named, cfg.State, state{s})
 	return s
@@ -106,7 +111,7 @@ func New(cfg Config) *Server {
 // Behind is the part of the process that a Server opens its ports to.
 type Behind struct {
 	// Issuer issues IDs and numbers for all protocols; see [Server.Issuer].
-	Issuer   *issue.Issuer
+	Issuer   *kernel.Issuer
 	Process  Process
 	Services func(grpc.ServiceRegistrar) error
 	// Before returns the present state of the resource that an audited call is about to change; nil if unknown. If the
@@ -119,7 +124,9 @@ type Behind struct {
 	// Twitter waits until the cluster has the layout of Thrift clients, and returns the reason if it has none when ctx ends. If it
 	// is nil, calls do not wait for the layout.
 	Twitter func(ctx context.Context) error
-	// Serve is the innermost interceptor of unary calls.
+	// Accept returns an error for a call of a method that a process must not have sent here. It reads the metadata of the call.
+	Accept func(ctx context.Context, method string) error
+	// Serve is the innermost interceptor of unary calls; nil: none.
 	Serve grpc.UnaryServerInterceptor
 	// Receipts hands out receipts and hears them; nil: none.
 	Receipts Receipts
@@ -133,14 +140,14 @@ func (s *Server) Metrics() prometheus.Gatherer {
 }
 
 // Issuer returns an issuer that demands admissions in a secured cluster, and counts in the server's metrics.
-func (s *Server) Issuer(source issue.Source) *issue.Issuer {
-	return issue.New(source, s.metrics.issued(), s.auth != nil)
+func (s *Server) Issuer(source kernel.Source) *kernel.Issuer {
+	return kernel.New(source, s.metrics.issued(), s.auth != nil)
 }
 
 // Open serves the ports. If it returns an error, it serves none of them, and the caller closes them. A port that fails later
 // ends the process; see Done.
 func (s *Server) Open(b Behind) (err error) {
-	s.before, s.tls, s.plain = b.Before, b.TLS, b.Plain
+	s.before, s.tls, s.plain, s.issuer, s.accept = b.Before, b.TLS, b.Plain, b.Issuer, b.Accept
 	s.events, s.metrics.requests.events, s.receipts = b.Events, b.Events, b.Receipts
 	s.setConnections(openFiles())
 	s.grpc = s.newGRPC(b.Serve)

@@ -34,8 +34,8 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if err != nil {
 		return wire.Status(err)
 	}
-	carries := carriages[info.FullMethod]
-	if carries == nil { // a stream that carries requests is idle between them
+	job := newJob(info.FullMethod)
+	if job == nil { // a stream that carries requests is idle between them
 		seat := connOf(ctx).sits()
 		seat.enter()
 		defer seat.leave()
@@ -50,123 +50,86 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if c := connOf(ctx); c != nil && c.isKnown() { // streams limits calls of known callers
 		silent.heard()
 	}
-	ss = &heardStream{ss, silent}
-	if carries != nil {
-		return wire.Status(s.carry(ctx, ss, srv, carries, rule))
+	if job != nil {
+		return wire.Status(s.mux(ctx, ss, srv, rule, job))
 	}
-	if s.auth != nil {
-		ss = &judgedStream{ServerStream: ss, ctx: ctx, server: s, rule: rule}
-	}
-	leased := &leasedStream{ServerStream: ss}
-	defer leased.end()
-	ss = leased
+	stream := &servedStream{judgedStream: judgedStream{ss, ctx}, server: s, silent: silent}
+	defer stream.free()
 	if rule == nil { // health watch or reflection
-		return wire.Status(handler(srv, ss))
+		return wire.Status(handler(srv, stream))
 	}
-	if fromHTTP(ctx) { // counts as an HTTP request
-		err = handler(srv, ss)
-		s.auditStream(ctx, rule, err)
-		return wire.Status(err)
+	if stream.rule = rule; !fromHTTP(ctx) { // otherwise it counts as an HTTP request
+		stream.method = s.metrics.requests.of(protocolGRPC, info.FullMethod[1:])
+		defer func() { stream.answered(err) }()
 	}
-	counted := &countedStream{ServerStream: ss, method: s.metrics.requests.of(protocolGRPC, info.FullMethod[1:])}
-	defer func() { counted.answered(err) }()
-	err = handler(srv, counted)
+	err = handler(srv, stream)
 	s.auditStream(ctx, rule, err)
 	return wire.Status(err)
 }
 
-// judgedStream checks each message of a caller against the rule of the method.
+// judgedStream is a stream whose context has the caller.
 type judgedStream struct {
 	grpc.ServerStream
-	ctx    context.Context
-	server *Server
-	rule   *rpc.Rule // nil: judged once, when the stream begins
+	ctx context.Context
 }
 
 // Context implements grpc.ServerStream.
-func (s *judgedStream) Context() context.Context { return s.ctx }
+func (s judgedStream) Context() context.Context { return s.ctx }
 
-func (s *judgedStream) RecvMsg(m any) error {
-	err := s.ServerStream.RecvMsg(m)
-	if err == nil && s.rule != nil {
-		_, err = s.server.authorize(s.ctx, s.rule, m)
-	}
-	return err
+// servedStream is a stream whose handler answers each message before it receives the next one. It checks each message of the
+// caller against the rule of the method, counts it as a request, and takes memory for its answer.
+type servedStream struct {
+	judgedStream
+	server *Server
+	silent *silent   // nil after the first message
+	rule   *rpc.Rule // nil: judged once, when the stream begins
+	lease  *lease    // memory of the next answer; nil if the answer is small
+	method *method   // nil: not counted
+	began  time.Time // zero if no request is unanswered
 }
 
-// heardStream is a watched stream until its first message comes.
-type heardStream struct {
-	grpc.ServerStream
-	silent *silent // nil after the first message
-}
-
-func (s *heardStream) RecvMsg(m any) error {
-	err := s.ServerStream.RecvMsg(m)
-	s.silent.heard()
-	s.silent = nil
-	return err
-}
-
-// leasedStream takes memory for its answers. Each answer is sent before the next request is received.
-type leasedStream struct {
-	grpc.ServerStream
-	lease *lease // memory of the next answer; nil if the answer is small
-}
-
-// end returns the memory of an answer that was not sent.
-func (s *leasedStream) end() {
+// free returns the memory of an answer that was not sent.
+func (s *servedStream) free() {
 	if s.lease != nil {
 		s.lease.keep(0)
 		s.lease = nil
 	}
 }
 
-func (s *leasedStream) RecvMsg(m any) error {
-	s.end()
+func (s *servedStream) RecvMsg(m any) error {
+	s.free()
 	err := s.ServerStream.RecvMsg(m)
+	s.silent.heard()
+	s.silent = nil
+	if err == nil && s.rule != nil {
+		_, err = s.server.authorize(s.ctx, s.rule, m)
+	}
 	if err == nil {
-		s.lease, err = reserve(s.Context(), m)
+		s.lease, err = reserve(s.ctx, m)
 	}
-	return err
-}
-
-func (s *leasedStream) SendMsg(m any) error {
-	l := s.lease
-	s.lease = nil
-	answer, err := charge(s.Context(), l, m)
-	if err != nil {
-		return err
-	}
-	return s.ServerStream.SendMsg(answer)
-}
-
-// countedStream counts each message of the client as a request. Its handler answers each request before it receives the next.
-type countedStream struct {
-	grpc.ServerStream
-	method *method
-	began  time.Time // zero if no request is unanswered
-}
-
-func (s *countedStream) RecvMsg(m any) error {
-	err := s.ServerStream.RecvMsg(m)
 	if err == nil {
 		s.began = time.Now()
 	}
 	return err
 }
 
-func (s *countedStream) SendMsg(m any) error {
-	err := s.ServerStream.SendMsg(m)
+func (s *servedStream) SendMsg(m any) error {
+	l := s.lease
+	s.lease = nil
+	answer, err := charge(s.ctx, l, m)
+	if err == nil {
+		err = s.ServerStream.SendMsg(answer)
+	}
 	s.answered(err)
 	return err
 }
 
 // answered counts the unanswered request, if there is one.
-func (s *countedStream) answered(err error) {
-	if !s.began.IsZero() {
+func (s *servedStream) answered(err error) {
+	if s.method != nil && !s.began.IsZero() {
 		took := time.Since(s.began)
 		s.method.served(err, took)
-		s.method.trace(s.Context(), nil, err, took)
+		s.method.trace(s.ctx, nil, err, took)
 		s.began = time.Time{}
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/thrift"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/snowflake"
@@ -20,7 +20,7 @@ var twitter, _ = snowflake.Preset(thrift.Layout)
 
 // thriftBackend implements [thrift.Backend].
 type thriftBackend struct {
-	issuer *issue.Issuer
+	issuer *kernel.Issuer
 	server *Server
 	Process
 	wait func(ctx context.Context) error // see Behind.Twitter
@@ -33,16 +33,16 @@ func (b thriftBackend) Twitter(ctx context.Context) (id, datacenter, worker int6
 			return 0, 0, 0, err
 		}
 	}
-	ids := issue.Borrow()
-	defer issue.Return(ids)
+	ids := kernel.NewTaking()
+	defer ids.Free()
 	a, err := b.server.issuesIDs(ctx, thrift.Layout)
 	if err != nil {
 		return 0, 0, 0, wire.Status(err)
 	}
-	if *ids, err = b.issuer.Take(ctx, a, *ids, thrift.Layout, 1, 0); err != nil {
+	if err = b.issuer.Take(ctx, &a, ids, thrift.Layout, 1, 0); err != nil {
 		return 0, 0, 0, wire.Status(err)
 	}
-	taken := (*ids)[0].First
+	taken := ids.IDs[0].First
 	parts, err := twitter.Unpack(taken)
 	return int64(taken), int64(parts.Datacenter), int64(parts.Worker), err //nolint:gosec // at most 63 bits
 }

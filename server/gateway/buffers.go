@@ -10,7 +10,6 @@ import (
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/client"
-	"github.com/snowraft/snowraft/server/frontend"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -33,6 +32,7 @@ const (
 // idSource issues IDs of one layout, one at a time. client.Buffer implements it.
 type idSource interface {
 	Next(ctx context.Context) (int64, error)
+	TryNext() (id int64, ok bool)
 	Stats() client.BufferStats
 	Close() error
 }
@@ -87,7 +87,7 @@ func (b *buffers) each() iter.Seq2[string, idSource] {
 
 // fromSource appends count IDs of a source. On an error, the IDs that it has taken are lost.
 func fromSource(ctx context.Context, source idSource, ids []allocator.Range, count uint32) ([]allocator.Range, error) {
-	mine, cancel := frontend.Within(ctx, wait)
+	mine, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for range count {
 		id, err := source.Next(mine)
@@ -100,6 +100,18 @@ func fromSource(ctx context.Context, source idSource, ids []allocator.Range, cou
 		ids = join(ids, uint64(id)) //nolint:gosec // never negative
 	}
 	return ids, nil
+}
+
+// tryFromSource is fromSource without a wait. left is the number of missing IDs.
+func tryFromSource(source idSource, ids []allocator.Range, count uint32) (_ []allocator.Range, left uint32) {
+	for left = count; left > 0; left-- {
+		id, ok := source.TryNext()
+		if !ok {
+			break
+		}
+		ids = join(ids, uint64(id)) //nolint:gosec // never negative
+	}
+	return ids, left
 }
 
 // join appends an ID. It extends the last range if the ID is the next ID of that range.

@@ -88,7 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	})
 	issuer := g.Issuer(g.source)
 	err = g.endpoints.Open(frontend.Behind{
-		Issuer: issuer, Process: process{m, g}, Services: services{issuer, g.views, m}.register, Serve: m.serve, TLS: g.tls(), Receipts: g.receipts,
+		Issuer: issuer, Process: process{m, g}, Services: services{issuer, g.views, m}.register, Accept: m.accept, TLS: g.tls(), Receipts: g.receipts,
 	})
 	if err != nil {
 		ports.Close()

@@ -29,16 +29,8 @@ type members struct {
 	conn    grpc.ClientConnInterface
 }
 
-// serve is the gRPC interceptor of the gateway. It rejects calls that admit rejects.
-func (m *members) serve(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if err := m.admit(ctx, info.FullMethod); err != nil {
-		return nil, err
-	}
-	return handler(ctx, req)
-}
-
-// admit returns an error for calls that would loop, and for calls that a gateway must not send to a member.
-func (m *members) admit(ctx context.Context, method string) error {
+// accept returns an error for calls that would loop, and for calls that a gateway must not send to a member.
+func (m *members) accept(ctx context.Context, method string) error {
 	switch {
 	case len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0:
 		// This gateway now has the address of a former member. Another member would forward the call again.

@@ -12,13 +12,13 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/api"
-	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/kernel"
 )
 
 // services are the services of a member. The gateway serves the issuing methods and GetOverview itself, and forwards the other
 // unary methods to members.
 type services struct {
-	issuer *issue.Issuer
+	issuer *kernel.Issuer
 	views  *views
 	*members
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/snowraft/snowraft/internal/share"
 	"github.com/snowraft/snowraft/internal/tracing"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/server/frontend"
-	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -33,7 +32,7 @@ type source struct {
 	numbers *share.Calls[member.Numbering]
 }
 
-var _ issue.Source = (*source)(nil)
+var _ kernel.Source = (*source)(nil)
 
 func newSource(m *members, open func(layout string) (idSource, error)) *source {
 	s := &source{members: m, buffers: buffers{open: open}}
@@ -46,6 +45,14 @@ func newSource(m *members, open func(layout string) (idSource, error)) *source {
 			return s.askNext(ctx, key.Sequence, count, "")
 		})
 	return s
+}
+
+// TryTake takes at most maxBuffered IDs from the layout's buffer.
+func (s *source) TryTake(ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, uint32) {
+	if buffer := s.buffers.of(layout); buffer != nil && count <= maxBuffered && after == 0 {
+		return tryFromSource(buffer, ids, count)
+	}
+	return ids, count
 }
 
 // Take takes at most maxBuffered IDs from the layout's buffer. Other requests go to a member. So do requests with after, because
@@ -105,7 +112,7 @@ func (s *source) askNext(ctx context.Context, sequence string, count uint64, req
 
 // askSoon is ask with a timeout of wait.
 func (s *source) askSoon(ctx context.Context, method string, req, reply any) error {
-	soon, cancel := frontend.Within(ctx, wait)
+	soon, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	return overdue(ctx, s.ask(soon, method, req, reply))
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/snowraft/snowraft/internal/overview"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/server/frontend"
 	"github.com/snowraft/snowraft/server/wire"
 )
 
@@ -37,7 +36,7 @@ type views struct {
 
 // GetOverview implements snowraftv1.ViewServiceServer.
 func (v *views) GetOverview(ctx context.Context, req *snowraftv1.GetOverviewRequest) (*snowraftv1.GetOverviewResponse, error) {
-	soon, cancel := frontend.Within(ctx, viewWait)
+	soon, cancel := context.WithTimeout(ctx, viewWait)
 	defer cancel()
 	resp := new(snowraftv1.GetOverviewResponse)
 	err := v.ask(soon, snowraftv1.ViewService_GetOverview_FullMethodName, req, resp)

@@ -72,3 +72,11 @@ func valid(r *snowraftv1.IdRange) bool {
 	high, span := bits.Mul64(uint64(r.GetCount()-1), uint64(r.GetStep())) //nolint:gosec // checked above
 	return high == 0 && span <= uint64(math.MaxInt64-r.GetFirst())        //nolint:gosec // checked above
 }
+
+// Bits returns the bits of a requested ID. A negative ID is an error that names the field.
+func Bits(field string, id int64) (uint64, error) {
+	if id < 0 {
+		return 0, Invalid(fmt.Sprintf("%s %d: expected an ID, which is never negative", field, id))
+	}
+	return uint64(id), nil
+}

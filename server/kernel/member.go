@@ -1,4 +1,4 @@
-package issue
+package kernel
 
 import (
 	"context"
@@ -22,6 +22,14 @@ func FromMember(m *member.Member, r *route.Router, acting func(ctx context.Conte
 	return memberSource{m, r, acting}
 }
 
+func (s memberSource) TryTake(ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, uint32) {
+	issuer := s.member.OpenIssuer(layout)
+	if issuer == nil {
+		return ids, count
+	}
+	return issuer.TryTake(ids, count, after)
+}
+
 func (s memberSource) Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error) {
 	issuer, err := s.member.Issuer(ctx, layout)
 	if err != nil {
@@ -39,12 +47,12 @@ func (s memberSource) UUIDs(ctx context.Context, layout string, count uint32) ([
 	if cluster == "" { // the cluster ID distinguishes this cluster's UUIDs
 		return nil, s.member.NoLeader()
 	}
-	ids := Borrow()
-	defer Return(ids)
-	if *ids, err = s.Take(ctx, *ids, l.Name(), count, 0); err != nil {
+	t := NewTaking()
+	defer t.Free()
+	if t.IDs, err = s.Take(ctx, t.IDs, l.Name(), count, 0); err != nil {
 		return nil, err
 	}
-	return writeUUIDs(*ids, count, l, snowflake.NewUUIDTag(cluster, l.Name()))
+	return writeUUIDs(t.IDs, count, l, snowflake.NewUUIDTag(cluster, l.Name()))
 }
 
 func (s memberSource) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {

@@ -1,4 +1,4 @@
-package issue_test
+package kernel_test
 
 import (
 	"context"
@@ -8,13 +8,14 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
-	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/trust"
 )
 
 // source issues whatever is requested, after what happens meanwhile.
 type source struct {
 	meanwhile func()
+	empty     bool // nothing is in memory
 	calls     int
 }
 
@@ -30,6 +31,11 @@ func (s *source) Take(_ context.Context, ids []allocator.Range, _ string, count 
 	return append(ids, allocator.Range{First: 1, Count: count, Step: 1}), nil
 }
 
+// TryTake has no IDs in memory.
+func (*source) TryTake(ids []allocator.Range, _ string, count uint32, _ uint64) ([]allocator.Range, uint32) {
+	return ids, count
+}
+
 func (s *source) UUIDs(_ context.Context, _ string, count uint32) ([]string, error) {
 	s.wait()
 	return make([]string, count), nil
@@ -41,6 +47,9 @@ func (s *source) Next(_ context.Context, _ string, count uint64, _ string) (memb
 }
 
 func (s *source) TryNext(_ context.Context, _ string, count uint64) (member.Numbering, bool) {
+	if s.empty {
+		return member.Numbering{}, false
+	}
 	s.calls++
 	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, true
 }
@@ -75,27 +84,33 @@ func TestIssuerNeedsAnAdmission(t *testing.T) {
 	t.Parallel()
 	requests := map[string]struct {
 		right, resource string
-		call            func(i *issue.Issuer, a trust.Admission) error
+		call            func(i *kernel.Issuer, a trust.Admission) error
 	}{
-		"Take": {trust.RightIssueIDs, "default", func(i *issue.Issuer, a trust.Admission) error {
-			_, err := i.Take(t.Context(), a, nil, "", 1, 0)
-			return err
+		"Take": {trust.RightIssueIDs, "default", func(i *kernel.Issuer, a trust.Admission) error {
+			return i.Take(t.Context(), &a, new(kernel.Taking), "", 1, 0)
 		}},
-		"UUIDs": {trust.RightIssueIDs, "default", func(i *issue.Issuer, a trust.Admission) error {
+		"TryTake": {trust.RightIssueIDs, "default", func(i *kernel.Issuer, a trust.Admission) error {
+			taking := new(kernel.Taking)
+			if done, err := i.TryTake(&a, taking, "", 1, 0); done {
+				return err
+			}
+			return i.TakeRest(t.Context(), &a, taking, "", 1, 0)
+		}},
+		"UUIDs": {trust.RightIssueIDs, "default", func(i *kernel.Issuer, a trust.Admission) error {
 			_, err := i.UUIDs(t.Context(), a, "", 1)
 			return err
 		}},
-		"Next": {trust.RightNextNumbers, "orders", func(i *issue.Issuer, a trust.Admission) error {
+		"Next": {trust.RightNextNumbers, "orders", func(i *kernel.Issuer, a trust.Admission) error {
 			_, err := i.Next(t.Context(), a, "orders", 1, "")
 			return err
 		}},
-		"TryNext": {trust.RightNextNumbers, "orders", func(i *issue.Issuer, a trust.Admission) error {
+		"TryNext": {trust.RightNextNumbers, "orders", func(i *kernel.Issuer, a trust.Admission) error {
 			if _, ok := i.TryNext(t.Context(), a, "orders", 1); !ok {
 				return errors.New("nothing in memory")
 			}
 			return nil
 		}},
-		"Last": {trust.RightReadSequence, "orders", func(i *issue.Issuer, a trust.Admission) error {
+		"Last": {trust.RightReadSequence, "orders", func(i *kernel.Issuer, a trust.Admission) error {
 			_, _, err := i.Last(t.Context(), a, "orders")
 			return err
 		}},
@@ -103,9 +118,9 @@ func TestIssuerNeedsAnAdmission(t *testing.T) {
 	for name, r := range requests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, ids, numbers := &source{}, &counter{}, &counter{}
-			i := issue.New(s, issue.Counters{
-				IDs: func(string) issue.Counter { return ids }, Strict: numbers, Relaxed: numbers,
+			s, ids, numbers := &source{empty: name != "TryNext"}, &counter{}, &counter{}
+			i := kernel.New(s, kernel.Counters{
+				IDs: func(string) kernel.Counter { return ids }, Strict: numbers, Relaxed: numbers,
 			}, true)
 			secret := trust.NewTokenSecret()
 			table := &tokens{record: &trust.Record{ID: 1, Hash: trust.HashTokenSecret(secret), Scopes: []trust.Scope{

@@ -1,6 +1,4 @@
-// Package issue issues IDs and numbers for all protocols. Every request passes an [Issuer], which checks and counts it, and
-// then the [Source] of the process.
-package issue
+package kernel
 
 import (
 	"cmp"
@@ -24,6 +22,9 @@ import (
 type Source interface {
 	// Take appends count IDs of a layout to ids, each above after. An empty layout means the default layout. With an error, the
 	// result may have IDs that were taken before. No other caller gets them.
+	// TryTake does the same with the IDs that are in memory, and does not wait. left is the number of missing IDs; Take returns them
+	// or the error.
+	TryTake(ids []allocator.Range, layout string, count uint32, after uint64) (_ []allocator.Range, left uint32)
 	Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error)
 	// UUIDs returns count IDs of a layout as UUIDs of version 7.
 	UUIDs(ctx context.Context, layout string, count uint32) ([]string, error)
@@ -114,19 +115,42 @@ func (i *Issuer) countNumbers(n member.Numbering) {
 	counter.Add(float64(n.Count))
 }
 
-// Take appends IDs as [Source].Take does. count is 1 to limits.Count.
-func (i *Issuer) Take(ctx context.Context, a trust.Admission, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error) {
+// Take takes count IDs of a layout as [Source].Take does. count is 1 to limits.Count.
+func (i *Issuer) Take(ctx context.Context, a *trust.Admission, t *Taking, layout string, count uint32, after uint64) error {
+	if done, err := i.TryTake(a, t, layout, count, after); done {
+		return err
+	}
+	return i.TakeRest(ctx, a, t, layout, count, after)
+}
+
+// TryTake is Take without a wait. If done is false, call TakeRest with the same arguments.
+func (i *Issuer) TryTake(a *trust.Admission, t *Taking, layout string, count uint32, after uint64) (done bool, err error) {
 	if limit := uint32(limits.Count); count < 1 || count > limit {
-		return ids, wire.Invalid(fmt.Sprintf("count %d: expected at most %d IDs per call", count, limit))
+		return true, wire.Invalid(fmt.Sprintf("count %d: expected at most %d IDs per call", count, limit))
 	}
-	if err := i.spend(&a, trust.RightIssueIDs, cmp.Or(layout, snowflake.Default().Name()), uint64(count)); err != nil {
-		return ids, err
+	if err := i.spend(a, trust.RightIssueIDs, cmp.Or(layout, snowflake.Default().Name()), uint64(count)); err != nil {
+		return true, err
 	}
-	ids, err := i.source.Take(ctx, ids, layout, count, after)
-	if err = i.finish(&a, uint64(count), err); err == nil {
+	if t.IDs, t.left = i.source.TryTake(t.IDs, layout, count, after); t.left > 0 {
+		return false, nil
+	}
+	return true, i.took(a, layout, count, nil)
+}
+
+// TakeRest takes the IDs that TryTake did not take, and waits for them.
+func (i *Issuer) TakeRest(ctx context.Context, a *trust.Admission, t *Taking, layout string, count uint32, after uint64) (err error) {
+	ctx, cancel := Bounded(ctx)
+	defer cancel()
+	t.IDs, err = i.source.Take(ctx, t.IDs, layout, t.left, after)
+	return i.took(a, layout, count, err)
+}
+
+// took is finish for a request for IDs, which it counts if they are issued.
+func (i *Issuer) took(a *trust.Admission, layout string, count uint32, err error) error {
+	if err = i.finish(a, uint64(count), err); err == nil {
 		i.countIDs(layout, count)
 	}
-	return ids, err
+	return err
 }
 
 // UUIDs returns IDs as [Source].UUIDs does. count is 1 to limits.Texts.
@@ -137,11 +161,12 @@ func (i *Issuer) UUIDs(ctx context.Context, a trust.Admission, layout string, co
 	if err := i.spend(&a, trust.RightIssueIDs, cmp.Or(layout, snowflake.Default().Name()), uint64(count)); err != nil {
 		return nil, err
 	}
+	ctx, cancel := Bounded(ctx)
+	defer cancel()
 	uuids, err := i.source.UUIDs(ctx, layout, count)
-	if err = i.finish(&a, uint64(count), err); err != nil {
+	if err = i.took(&a, layout, count, err); err != nil {
 		return nil, err
 	}
-	i.countIDs(layout, count)
 	return uuids, nil
 }
 
@@ -153,15 +178,27 @@ func (i *Issuer) Next(ctx context.Context, a trust.Admission, sequence string, c
 	if err := i.spend(&a, trust.RightNextNumbers, sequence, count); err != nil {
 		return member.Numbering{}, err
 	}
-	if requestID != "" { // a proposal of the caller; other numbers come from blocks of members
-		ctx = trust.WithAdmission(ctx, a)
-	}
-	n, err := i.source.Next(ctx, sequence, count, requestID)
+	n, err := i.next(ctx, a, sequence, count, requestID)
 	if err = i.finish(&a, count, err); err != nil {
 		return member.Numbering{}, err
 	}
 	i.countNumbers(n)
 	return n, nil
+}
+
+// next requests numbers of the source. A call without a deadline gets one only if it waits: the timer would be a notable part of
+// the cost of a call that does not.
+func (i *Issuer) next(ctx context.Context, a trust.Admission, sequence string, count uint64, requestID string) (member.Numbering, error) {
+	if requestID != "" { // a proposal of the caller; other numbers come from blocks of members
+		ctx = trust.WithAdmission(ctx, a)
+	} else if _, bounded := ctx.Deadline(); !bounded {
+		if n, ok := i.source.TryNext(ctx, sequence, count); ok {
+			return n, nil
+		}
+	}
+	ctx, cancel := Bounded(ctx)
+	defer cancel()
+	return i.source.Next(ctx, sequence, count, requestID)
 }
 
 // TryNext returns numbers as [Source].TryNext does.
@@ -182,6 +219,8 @@ func (i *Issuer) Last(ctx context.Context, a trust.Admission, sequence string) (
 	if err := i.spend(&a, trust.RightReadSequence, sequence, 0); err != nil {
 		return 0, false, err
 	}
+	ctx, cancel := Bounded(ctx)
+	defer cancel()
 	if last, ok, err = i.source.Last(ctx, sequence); err == nil {
 		err = a.Still()
 	}

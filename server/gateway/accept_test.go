@@ -35,7 +35,7 @@ func TestCircleOfGatewaysIsRefused(t *testing.T) {
 		call := metadata.NewIncomingContext(t.Context(), sent)
 		next := &outgoing{}
 		g := &members{id: id, conn: next}
-		if err := g.admit(call, method); err != nil {
+		if err := g.accept(call, method); err != nil {
 			t.Fatalf("%s refuses: %v", id, err)
 		}
 		if err := g.ask(call, method, nil, nil); err != nil {
@@ -54,7 +54,7 @@ func TestCircleOfGatewaysIsRefused(t *testing.T) {
 	if via := metadata.ValueFromIncomingContext(call, rpc.Via); !slices.Equal(via, []string{"a", "b", "c"}) {
 		t.Errorf("gateways of the call = %v", via)
 	}
-	if err := (&members{id: "a"}).admit(call, method); rpc.FromError(err).Reason != rpc.NotAMember {
+	if err := (&members{id: "a"}).accept(call, method); rpc.FromError(err).Reason != rpc.NotAMember {
 		t.Errorf("admit() of a's own call = %v, want NOT_A_MEMBER", err)
 	}
 }

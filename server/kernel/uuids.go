@@ -1,4 +1,4 @@
-package issue
+package kernel
 
 import (
 	"github.com/snowraft/snowraft/allocator"
