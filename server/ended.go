@@ -6,13 +6,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/server/kernel"
 )
 
 // runningFile is the file in the data directory that exists while a process runs, and after a process that did not shut down in order.
 const runningFile = "running"
 
-var descEnded = frontend.Desc("after_ordered_end", "1 if the last process of this member shut down in order, or there was none; 0 if it was killed, crashed or halted.")
+var descEnded = kernel.Desc("after_ordered_end", "1 if the last process of this member shut down in order, or there was none; 0 if it was killed, crashed or halted.")
 
 // ended records whether the last process shut down in order, as in a planned restart.
 type ended struct {

@@ -6,10 +6,10 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/fsm"
-	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/server/kernel"
 )
 
-var descHalt = frontend.Desc("last_halt_timestamp_seconds", "Unix time at which the member halted last, under the reason; NaN under other reasons.", "reason")
+var descHalt = kernel.Desc("last_halt_timestamp_seconds", "Unix time at which the member halted last, under the reason; NaN under other reasons.", "reason")
 
 // haltReasons lists the reasons for which a member halts.
 var haltReasons = []string{"damage", "disk", "duplicate", "name", "removed", "state", "superseded", "version", "other"}

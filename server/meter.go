@@ -8,7 +8,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/snowraft/snowraft/cluster"
-	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/server/kernel"
 )
 
 var (
@@ -16,8 +16,8 @@ var (
 	syncBounds = prometheus.ExponentialBuckets(0.00025, 2, 16)
 	tripBounds = prometheus.ExponentialBuckets(0.0001, 2, 13)
 
-	descSynced = frontend.Desc("log_sync_duration_seconds", "Time to store log entries, until they are on the disk.")
-	descTrip   = frontend.Desc("peer_round_trip_seconds", "Time of a datagram to another member and back, by member.", "peer")
+	descSynced = kernel.Desc("log_sync_duration_seconds", "Time to store log entries, until they are on the disk.")
+	descTrip   = kernel.Desc("peer_round_trip_seconds", "Time of a datagram to another member and back, by member.", "peer")
 )
 
 // meter collects the durations that the member's node measures, for the metrics.

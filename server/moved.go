@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/events"
-	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/server/kernel"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 	movedLogged = 20
 )
 
-var descMoved = frontend.Desc("address_outdated", "1 while the advertised host has other addresses than the one that other members gossip with, otherwise 0. Restart the member.")
+var descMoved = kernel.Desc("address_outdated", "1 while the advertised host has other addresses than the one that other members gossip with, otherwise 0. Restart the member.")
 
 // moved compares the addresses of the advertised host with the one that other members gossip with. That address stays until the
 // process exits, so a member whose host moved must be restarted.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/position"
 	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -68,7 +69,7 @@ func (r *receipts) Hear(receipt []byte, from string) {
 	}
 }
 
-var descReceipts = frontend.Desc("receipts_heard_total", "Receipts that clients brought to this member, by whether one of its secrets made them.", "check")
+var descReceipts = kernel.Desc("receipts_heard_total", "Receipts that clients brought to this member, by whether one of its secrets made them.", "check")
 
 func (r *receipts) collect(ch chan<- prometheus.Metric) {
 	for check, n := range map[string]uint64{"valid": r.valid.Load(), "unknown_secret": r.strange.Load(), "invalid": r.invalid.Load()} {

@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/member"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
-	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/server/kernel"
 )
 
 const (
@@ -23,9 +23,9 @@ const (
 )
 
 var (
-	descRoom  = frontend.Desc("sequence_remaining_ratio", "Part of a sequence's numbers that can still be granted, for the sequences nearest their end.", "sequence")
-	descLeast = frontend.Desc("sequences_remaining_ratio_min", "Least part of its numbers that a sequence with an end can still grant, without exhausted sequences; NaN without such a sequence.")
-	descSpent = frontend.Desc("sequences_exhausted", "Sequences with an end that can grant no more numbers now.")
+	descRoom  = kernel.Desc("sequence_remaining_ratio", "Part of a sequence's numbers that can still be granted, for the sequences nearest their end.", "sequence")
+	descLeast = kernel.Desc("sequences_remaining_ratio_min", "Least part of its numbers that a sequence with an end can still grant, without exhausted sequences; NaN without such a sequence.")
+	descSpent = kernel.Desc("sequences_exhausted", "Sequences with an end that can grant no more numbers now.")
 )
 
 // rooms holds the sequences that are nearest their end. It is the collector of the metric that has their names.

@@ -91,11 +91,11 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		tokens.clock = &tokenClock{cluster: s.member.State().Observed(), read: s.member.Clock().Now}
 	}
 	router := route.New(s.member, s.peers)
-	issuer := s.Issuer(kernel.FromMember(s.member, router, func(ctx context.Context) (context.Context, error) { return s.api.Acting(ctx) }))
+	issuer := s.Kernel().Issuer(kernel.FromMember(s.member, router, func(ctx context.Context) (context.Context, error) { return s.api.Acting(ctx) }))
 	s.receipts = &receipts{trust: trust.Receipts{Keys: cfg.Keys}, history: s.member, logger: logger}
 	s.api = api.New(api.Config{
 		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
-		Ready: s.Ready, Issued: s.endpoints.Issued, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Uses: uses(auth), OwnCertificate: cfg.OwnCertificate, AddressProblem: s.moved.problem, Pin: s.pin,
+		Ready: s.Ready, Issued: s.Kernel().Issued, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Uses: uses(auth), OwnCertificate: cfg.OwnCertificate, AddressProblem: s.moved.problem, Pin: s.pin,
 		Verify: verify(auth), Dial: cfg.network().DialContext,
 		Debug: diagnose.New(diagnose.Source{
 			Member: s.member, Metrics: s.endpoints.Metrics(), Settings: s.settings(),

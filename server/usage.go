@@ -10,7 +10,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/clock"
-	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/server/kernel"
 )
 
 const (
@@ -21,10 +21,10 @@ const (
 )
 
 var (
-	descLogBytes      = frontend.Desc("log_bytes", "Size of the files of the Raft log; NaN if the disk does not answer.")
-	descSnapshotBytes = frontend.Desc("snapshot_bytes", "Size of the files of all snapshots; NaN if the disk does not answer.")
-	descDiskFree      = frontend.Desc("disk_free_bytes", "Free space in the file system of the data directory; NaN if the disk does not answer.")
-	descDiskSize      = frontend.Desc("disk_size_bytes", "Size of the file system of the data directory; NaN if the disk does not answer.")
+	descLogBytes      = kernel.Desc("log_bytes", "Size of the files of the Raft log; NaN if the disk does not answer.")
+	descSnapshotBytes = kernel.Desc("snapshot_bytes", "Size of the files of all snapshots; NaN if the disk does not answer.")
+	descDiskFree      = kernel.Desc("disk_free_bytes", "Free space in the file system of the data directory; NaN if the disk does not answer.")
+	descDiskSize      = kernel.Desc("disk_size_bytes", "Size of the file system of the data directory; NaN if the disk does not answer.")
 )
 
 // usage reads the usage of the data directory at intervals. A scrape must not read it, because a disk may never answer.

@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/snowflake"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -21,7 +21,7 @@ func (s *Services) EnsureLayout(ctx context.Context, spec snowflake.Spec) (*snow
 	}
 	const method = snowraftv1.LayoutService_CreateLayout_FullMethodName
 	req := &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(spec)}
-	a, err := wire.Admit(trust.Member(s.Member.Node().ID()), rpc.RuleOf(method), req)
+	a, err := trust.Member(s.Member.Node().ID()).Admit(kernel.Needed(rpc.RuleOf(method), req))
 	if err != nil {
 		return nil, err
 	}

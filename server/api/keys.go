@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -42,7 +42,7 @@ func (s *Services) Create(ctx context.Context, sequence string) (created bool, e
 	}
 	req := OnDemand(sequence)
 	if s.Keys != nil {
-		a, err := wire.Admit(trust.PrincipalOf(ctx), createRule, req)
+		a, err := trust.PrincipalOf(ctx).Admit(kernel.Needed(createRule, req))
 		if err != nil {
 			return false, err
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/console"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -255,14 +256,14 @@ func (t *table) change(id uint64, r *trust.Record) {
 type judging struct{ grpc.ClientConnInterface }
 
 func (j judging) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
-	if _, err := wire.Admit(trust.PrincipalOf(ctx), rpc.RuleOf(method), args); err != nil {
+	if _, err := trust.PrincipalOf(ctx).Admit(kernel.Needed(rpc.RuleOf(method), args)); err != nil {
 		return wire.Status(err)
 	}
 	return j.ClientConnInterface.Invoke(ctx, method, args, reply, opts...)
 }
 
 func (j judging) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	if _, err := wire.Admit(trust.PrincipalOf(ctx), rpc.RuleOf(method), nil); err != nil {
+	if _, err := trust.PrincipalOf(ctx).Admit(kernel.Needed(rpc.RuleOf(method), nil)); err != nil {
 		return nil, wire.Status(err)
 	}
 	return j.ClientConnInterface.NewStream(ctx, desc, method, opts...)

@@ -1,17 +1,15 @@
 package frontend
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"net/http"
 	"strings"
 
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 
 	"github.com/snowraft/snowraft/internal/rpc"
-	"github.com/snowraft/snowraft/server/wire"
-	"github.com/snowraft/snowraft/snowflake"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -137,45 +135,33 @@ func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req a
 	case rule == nil: // reflection
 		err = trust.PrincipalOf(ctx).Authorize(trust.RightAny, "")
 	case req != nil:
-		a, err := s.judge(ctx, rule, req)
+		a, err := s.kernel.AdmitCall(ctx, rule, req)
 		if err != nil {
 			return ctx, err
 		}
 		return trust.WithAdmission(ctx, a), nil
 	}
 	if err != nil {
-		s.auditRefusal(ctx, rule, req, err)
+		s.kernel.AuditRefusal(ctx, rule, req, err)
 	}
 	return ctx, err
 }
 
-// judge returns the admission of a call, or an error, which it audits, if the caller lacks the right of a method.
-func (s *Server) judge(ctx context.Context, rule *rpc.Rule, req any) (trust.Admission, error) {
-	a, err := s.authorize(ctx, rule, req)
-	if err != nil {
-		s.auditRefusal(ctx, rule, req, err)
+// Address returns the address of a call's caller, or of the member that forwards the call.
+func Address(ctx context.Context) string {
+	if a := trust.AddressOf(ctx); a != "" {
+		return a
 	}
-	return a, err
+	if p, ok := peer.FromContext(ctx); ok {
+		return p.Addr.String()
+	}
+	return ""
 }
 
-// authorize returns the admission of a call, or an error if the caller lacks the right of a method. In an open cluster, calls
-// need no admission.
-func (s *Server) authorize(ctx context.Context, rule *rpc.Rule, req any) (a trust.Admission, err error) {
-	if s.auth == nil {
-		return a, nil
+// relayed reports whether another member forwarded the call.
+func (a *Auth) relayed(ctx context.Context) bool {
+	if a == nil {
+		return len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0
 	}
-	return wire.Admit(trust.PrincipalOf(ctx), rule, req)
-}
-
-// issues is authorize for the protocols that call the issuer without a message.
-func (s *Server) issues(ctx context.Context, right, resource string) (a trust.Admission, err error) {
-	if s.auth == nil {
-		return a, nil
-	}
-	return trust.PrincipalOf(ctx).Admit(right, resource)
-}
-
-// issuesIDs is issues for IDs of a layout; the empty name means the default layout.
-func (s *Server) issuesIDs(ctx context.Context, layout string) (trust.Admission, error) {
-	return s.issues(ctx, trust.RightIssueIDs, cmp.Or(layout, snowflake.Default().Name()))
+	return trust.RelayOf(ctx) != ""
 }

@@ -41,7 +41,7 @@ type redisBackend struct {
 
 // Next issues count numbers of a sequence.
 func (b redisBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
-	a, err := b.server.issues(ctx, trust.RightNextNumbers, sequence)
+	a, err := b.server.kernel.Admit(ctx, trust.RightNextNumbers, sequence)
 	if err != nil {
 		return 0, 0, wire.Status(err)
 	}
@@ -51,7 +51,7 @@ func (b redisBackend) Next(ctx context.Context, sequence string, count uint64) (
 
 // Number issues count numbers of a sequence, with their texts.
 func (b redisBackend) Number(ctx context.Context, sequence string, count uint64) (redis.Numbering, error) {
-	a, err := b.server.issues(ctx, trust.RightNextNumbers, sequence)
+	a, err := b.server.kernel.Admit(ctx, trust.RightNextNumbers, sequence)
 	if err != nil {
 		return redis.Numbering{}, wire.Status(err)
 	}
@@ -64,7 +64,7 @@ func (b redisBackend) Number(ctx context.Context, sequence string, count uint64)
 
 // TryNext issues count numbers of a relaxed sequence if the numbers are in memory.
 func (b redisBackend) TryNext(ctx context.Context, sequence string, count uint64) (first, increment int64, ok bool) {
-	a, err := b.server.issues(ctx, trust.RightNextNumbers, sequence)
+	a, err := b.server.kernel.Admit(ctx, trust.RightNextNumbers, sequence)
 	if err != nil {
 		return 0, 0, false
 	}
@@ -74,7 +74,7 @@ func (b redisBackend) TryNext(ctx context.Context, sequence string, count uint64
 
 // Last returns the last issued number.
 func (b redisBackend) Last(ctx context.Context, sequence string) (int64, bool, error) {
-	a, err := b.server.issues(ctx, trust.RightReadSequence, sequence)
+	a, err := b.server.kernel.Admit(ctx, trust.RightReadSequence, sequence)
 	if err != nil {
 		return 0, false, wire.Status(err)
 	}
@@ -86,7 +86,7 @@ func (b redisBackend) Last(ctx context.Context, sequence string) (int64, bool, e
 func (b redisBackend) Ids(ctx context.Context, dst []uint64, layout string, count uint32) (_ []uint64, err error) {
 	ids := kernel.NewTaking()
 	defer ids.Free()
-	a, err := b.server.issuesIDs(ctx, layout)
+	a, err := b.server.kernel.AdmitIDs(ctx, layout)
 	if err != nil {
 		return dst, wire.Status(err)
 	}
@@ -103,7 +103,7 @@ func (b redisBackend) Ids(ctx context.Context, dst []uint64, layout string, coun
 
 // Exists reports whether a sequence exists.
 func (b redisBackend) Exists(ctx context.Context, sequence string) (bool, error) {
-	if _, err := b.server.authorize(ctx, existsRule, &snowraftv1.GetSequenceRequest{Name: sequence}); err != nil {
+	if _, err := b.server.kernel.Admit(ctx, existsRule.GetRight(), sequence); err != nil {
 		return false, wire.Status(err)
 	}
 	ok, err := b.Process.Exists(ctx, sequence)
@@ -118,7 +118,7 @@ func (b redisBackend) Create(ctx context.Context, sequence string) (bool, error)
 	var index trust.Index
 	created, err := b.Process.Create(trust.WithIndex(ctx, &index), sequence)
 	if created || err != nil {
-		b.server.auditCreation(ctx, sequence, index.Load(), err)
+		b.server.kernel.AuditCreation(ctx, sequence, index.Load(), err)
 	}
 	return created, wire.Status(err)
 }
@@ -137,7 +137,7 @@ const (
 
 // Next issues count numbers of a sequence. A count of 0 only checks the caller's right.
 func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
-	a, err := b.server.issues(ctx, trust.RightNextNumbers, sequence)
+	a, err := b.server.kernel.Admit(ctx, trust.RightNextNumbers, sequence)
 	if err != nil || count == 0 {
 		return 0, 0, wire.Status(err)
 	}
@@ -150,7 +150,7 @@ func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (fi
 
 // AppendNext appends count numbers as text, one per line. It flushes long text to w in pieces.
 func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64, requestID string) ([]byte, error) {
-	a, err := b.server.issues(ctx, trust.RightNextNumbers, sequence)
+	a, err := b.server.kernel.Admit(ctx, trust.RightNextNumbers, sequence)
 	if err != nil {
 		return dst, wire.Status(err)
 	}
@@ -168,7 +168,7 @@ func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, seq
 
 // AppendIDs appends count IDs of a layout as text, one per line. It flushes long text to w in pieces.
 func (b webBackend) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layout string, count uint32) (_ []byte, err error) {
-	a, err := b.server.issuesIDs(ctx, layout)
+	a, err := b.server.kernel.AdmitIDs(ctx, layout)
 	if err != nil {
 		return dst, wire.Status(err)
 	}

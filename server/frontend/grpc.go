@@ -68,9 +68,7 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 			err = s.panicked(info.FullMethod, r)
 		}
 		if !inner { // otherwise it counts as an HTTP request
-			m, took := s.metrics.requests.of(protocolGRPC, info.FullMethod[1:]), time.Since(began)
-			m.served(err, took)
-			m.trace(ctx, span, err, took)
+			s.kernel.Of(kernel.GRPC, info.FullMethod[1:]).Served(ctx, span, err, time.Since(began))
 		}
 	}()
 	rule := rpc.RuleOf(info.FullMethod)
@@ -104,7 +102,7 @@ func (s *Server) answer(ctx context.Context, rule *rpc.Rule, req any, info *grpc
 	}
 	var resp any
 	if rule.Audited() {
-		resp, err = s.audit(ctx, rule, req, func(ctx context.Context) (any, error) { return s.serve(ctx, req, info, handler) })
+		resp, err = s.kernel.Audit(ctx, rule, req, func(ctx context.Context) (any, error) { return s.serve(ctx, req, info, handler) })
 	} else {
 		resp, err = s.serve(ctx, req, info, handler)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/console"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/web"
 )
 
@@ -31,11 +32,7 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 	clients, err := web.New(web.Config{
 		Backend: webBackend{b, s.budget}, Conn: s.local, Authenticate: s.byRequest(), Hosts: hosts, Gate: &s.gate, Console: pages, Logger: s.logger,
 		Served: func(ctx context.Context, method string, err error, took time.Duration) {
-			m := s.metrics.requests.of(protocolHTTP, method)
-			m.served(err, took)
-			if s.tracer != nil {
-				m.trace(ctx, recording(ctx), err, took)
-			}
+			s.kernel.Of(kernel.HTTP, method).Served(ctx, s.recording(ctx), err, took)
 		},
 	})
 	if err != nil {

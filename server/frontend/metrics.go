@@ -5,9 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	dto "github.com/prometheus/client_model/go"
 
-	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/server/kernel"
 )
 
@@ -16,73 +14,24 @@ import (
 type metrics struct {
 	registry *prometheus.Registry
 	named    *prometheus.Registry // metrics with names of sequences, only for callers that may read those
-	requests requests
-	ids      *prometheus.CounterVec
-	numbers  *prometheus.CounterVec
 }
 
-// newMetrics creates the metrics and registers the collectors of states, which are read at each scrape. names collects the
-// metrics with names of sequences; it may be nil.
-func newMetrics(tracer *tracing.Tracer, names prometheus.Collector, states ...prometheus.Collector) *metrics {
-	m := &metrics{
-		registry: prometheus.NewRegistry(), named: prometheus.NewRegistry(),
-		requests: newRequests(tracer),
-		ids: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: namespace + "ids_issued_total", Help: "IDs issued to callers, by layout."}, []string{"layout"}),
-		numbers: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: namespace + "numbers_issued_total", Help: "Numbers of sequences issued to callers, by mode of the sequence."}, []string{"mode"}),
-	}
-	m.registry.MustRegister(states...)
+// newMetrics registers collectors. names collects the metrics with names of sequences; it may be nil.
+func newMetrics(names prometheus.Collector, others ...prometheus.Collector) metrics {
+	m := metrics{registry: prometheus.NewRegistry(), named: prometheus.NewRegistry()}
 	if names != nil {
 		m.named.MustRegister(names)
 	}
-	m.registry.MustRegister(m.ids, m.numbers, &m.requests, m.requests.refused, spanCollector{tracer},
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(others...)
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// issued returns the counters that an issuer increments.
-func (m *metrics) issued() kernel.Counters {
-	return kernel.Counters{
-		IDs:     func(layout string) kernel.Counter { return m.ids.WithLabelValues(layout) },
-		Strict:  m.numbers.WithLabelValues("strict"),
-		Relaxed: m.numbers.WithLabelValues("relaxed"),
-	}
-}
-
-// Issued returns the numbers of IDs and of sequence numbers that the process has issued since it started.
-func (s *Server) Issued() (ids, numbers uint64) {
-	return total(s.metrics.ids), total(s.metrics.numbers)
-}
-
-// total returns the sum of a vector of counters.
-func total(v *prometheus.CounterVec) (sum uint64) {
-	counters := make(chan prometheus.Metric)
-	go func() {
-		defer close(counters)
-		v.Collect(counters)
-	}()
-	for c := range counters {
-		var m dto.Metric
-		if c.Write(&m) == nil {
-			sum += uint64(m.GetCounter().GetValue())
-		}
-	}
-	return sum
-}
-
-const namespace = "snowraft_"
-
-// Desc describes a metric of Snowraft that is read at each scrape.
-func Desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(namespace+name, help, labels, nil)
-}
-
 var (
-	descReady = Desc("ready", "1 while this process can issue IDs, otherwise 0.")
-	descBuild = Desc("build_info", "1; the version of the program is a label.", "version")
+	descReady = kernel.Desc("ready", "1 while this process can issue IDs, otherwise 0.")
+	descBuild = kernel.Desc("build_info", "1; the version of the program is a label.", "version")
 
-	descCertificate = Desc("certificate_expiry_timestamp_seconds", "Unix time at which the operator's custom certificate expires; NaN if the process has none.")
+	descCertificate = kernel.Desc("certificate_expiry_timestamp_seconds", "Unix time at which the operator's custom certificate expires; NaN if the process has none.")
 )
 
 // state collects the metrics that every process has and that are read at each scrape.

@@ -27,7 +27,7 @@ type muxed struct {
 	ctx     context.Context // the caller's
 	service any
 	rule    *rpc.Rule
-	method  *method
+	method  *kernel.Method
 	seat    *seat
 	relayed bool
 	refused error     // error of all requests
@@ -61,8 +61,8 @@ func newJob(method string) func(*muxed) mux.Job {
 // mux serves the requests on a stream until the client ends it.
 func (s *Server) mux(ctx context.Context, ss grpc.ServerStream, service any, rule *rpc.Rule, job func(*muxed) mux.Job) error {
 	m := &muxed{
-		Server: s, ctx: ctx, service: service, rule: rule, method: s.metrics.requests.of(protocolGRPC, rule.Method[1:]),
-		seat: connOf(ctx).sits(), relayed: s.relayed(ctx), refused: s.accept(ctx, rule.Method), silent: silentOf(ctx),
+		Server: s, ctx: ctx, service: service, rule: rule, method: s.kernel.Of(kernel.GRPC, rule.Method[1:]),
+		seat: connOf(ctx).sits(), relayed: s.auth.relayed(ctx), refused: s.accept(ctx, rule.Method), silent: silentOf(ctx),
 		stays: connectionOf(ctx).principal.IsMember(),
 	}
 	token := streamsOf(trust.PrincipalOf(ctx))
@@ -100,7 +100,7 @@ func (j *job) admit(began time.Time, req proto.Message) (err error) {
 		j.silent.heard()
 		j.silent = nil
 	}
-	if j.admission, err = j.judge(j.ctx, j.rule, req); err != nil { // before other errors, so that no stream of a stranger stays
+	if j.admission, err = j.kernel.AdmitCall(j.ctx, j.rule, req); err != nil { // before other errors, so that no stream of a stranger stays
 		if err = wire.Status(err); !j.stays && status.Code(err) == codes.Unauthenticated {
 			j.last = err
 		}
@@ -121,8 +121,7 @@ func (j *job) done(err error) (done bool, last error) {
 	j.err = wire.Status(err)
 	took := time.Since(j.began)
 	j.ended = j.began.Add(took)
-	j.method.served(j.err, took)
-	j.method.trace(j.ctx, nil, j.err, took)
+	j.method.Served(j.ctx, nil, j.err, took)
 	return true, j.last
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/trust"
 )
 
 const (
@@ -47,7 +46,7 @@ func (s *Server) whoBrings(ctx context.Context) string {
 	if s.auth == nil {
 		return host
 	}
-	return trust.PrincipalOf(ctx).Actor() + " at " + host
+	return s.kernel.Actor(ctx) + " at " + host
 }
 
 // exchange hears the receipts of a caller, and adds one to the answer. It looks at calls whose answers have receipts,

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/mux"
@@ -71,7 +73,8 @@ type Server struct {
 	issuer   *kernel.Issuer
 	watches  watches
 	silence  silence
-	metrics  *metrics
+	metrics  metrics
+	kernel   *kernel.Kernel
 	tracer   *tracing.Tracer                                // nil: no spans
 	handle   grpc.UnaryServerInterceptor                    // innermost interceptor of unary calls; nil: none
 	accept   func(ctx context.Context, method string) error // see Behind.Accept
@@ -81,10 +84,7 @@ type Server struct {
 
 	certificate *trust.OwnCertificate
 
-	auditLog *trust.AuditLog             // nil: none
-	before   func(req any) proto.Message // see Behind.Before
-	events   Events                      // nil: none
-	receipts Receipts                    // nil: none
+	receipts Receipts // nil: none
 
 	draining atomic.Bool // readiness is off
 
@@ -98,19 +98,25 @@ type Server struct {
 func New(cfg Config) *Server {
 	s := &Server{
 		what: cfg.What, version: cfg.Version, logger: cfg.Logger, ports: cfg.Ports, ready: cfg.Ready,
-		auth: cfg.Auth.noting(cfg.Logger), auditLog: cfg.Audit, certificate: cfg.Certificate, tracer: cfg.Tracer,
+		auth: cfg.Auth.noting(cfg.Logger), certificate: cfg.Certificate, tracer: cfg.Tracer,
 		budget: newBudget(maxAnswers, maxAnswersOfOne), done: make(chan struct{}),
 		accept: func(context.Context, string) error { return nil },
 	}
 	s.muxes = s.newMuxes()
 	s.local = &local{server: s, methods: make(map[string]localMethod)}
-	s.metrics = newMetrics(cfg.Tracer, cfg.Named, cfg.State, state{s})
+	s.kernel = kernel.New(kernel.Config{
+		Secured: s.auth != nil, Audit: cfg.Audit, Tracer: cfg.Tracer, Address: Address, Relayed: s.auth.relayed,
+		Index: func(ctx context.Context, index uint64) {
+			_ = grpc.SetTrailer(ctx, metadata.Pairs(rpc.AuditIndex, strconv.FormatUint(index, 10)))
+		},
+	})
+	s.metrics = newMetrics(cfg.Named, cfg.State, state{s}, s.kernel)
 	return s
 }
 
 // Behind is the part of the process that a Server opens its ports to.
 type Behind struct {
-	// Issuer issues IDs and numbers for all protocols; see [Server.Issuer].
+	// Issuer issues IDs and numbers for all protocols; see [kernel.Kernel.Issuer].
 	Issuer   *kernel.Issuer
 	Process  Process
 	Services func(grpc.ServiceRegistrar) error
@@ -131,7 +137,7 @@ type Behind struct {
 	// Receipts hands out receipts and hears them; nil: none.
 	Receipts Receipts
 	// Events records failed requests and audited calls; nil: they are not recorded.
-	Events Events
+	Events kernel.Events
 }
 
 // Metrics returns a gatherer of all metrics, including those with names of sequences.
@@ -139,16 +145,14 @@ func (s *Server) Metrics() prometheus.Gatherer {
 	return prometheus.Gatherers{s.metrics.registry, s.metrics.named}
 }
 
-// Issuer returns an issuer that demands admissions in a secured cluster, and counts in the server's metrics.
-func (s *Server) Issuer(source kernel.Source) *kernel.Issuer {
-	return kernel.New(source, s.metrics.issued(), s.auth != nil)
-}
+// Kernel returns what every call passes.
+func (s *Server) Kernel() *kernel.Kernel { return s.kernel }
 
 // Open serves the ports. If it returns an error, it serves none of them, and the caller closes them. A port that fails later
 // ends the process; see Done.
 func (s *Server) Open(b Behind) (err error) {
-	s.before, s.tls, s.plain, s.issuer, s.accept = b.Before, b.TLS, b.Plain, b.Issuer, b.Accept
-	s.events, s.metrics.requests.events, s.receipts = b.Events, b.Events, b.Receipts
+	s.tls, s.plain, s.issuer, s.accept, s.receipts = b.TLS, b.Plain, b.Issuer, b.Accept, b.Receipts
+	s.kernel.Before, s.kernel.Events = b.Before, b.Events
 	s.setConnections(openFiles())
 	s.grpc = s.newGRPC(b.Serve)
 	grpc_health_v1.RegisterHealthServer(s.grpc, newHealthService(s))
@@ -160,22 +164,22 @@ func (s *Server) Open(b Behind) (err error) {
 		return err
 	}
 	s.open(func() error {
-		return s.grpc.Serve(s.atAPI(s.bounded(s.ports.API, protocolGRPC)))
+		return s.grpc.Serve(s.atAPI(s.bounded(s.ports.API, kernel.GRPC)))
 	})
 	if s.ports.Redis != nil {
 		s.redis = redis.New(redis.Config{
 			Backend: redisBackend{b.Issuer, b.Process, s}, Logger: s.logger, Authenticate: s.byToken(),
 			MaxClients: s.maxConns,
-			Meter:      func(command string) redis.Meter { return s.metrics.requests.of(protocolRedis, command) },
+			Meter:      func(command string) redis.Meter { return s.kernel.Of(kernel.Redis, command) },
 		})
 		s.open(func() error { return s.redis.Serve(s.secured(s.ports.Redis)) })
 	}
 	if s.ports.Thrift != nil {
 		s.thrift = s.newThrift(b)
-		s.open(func() error { return s.thrift.Serve(s.secured(s.bounded(s.ports.Thrift, protocolThrift))) })
+		s.open(func() error { return s.thrift.Serve(s.secured(s.bounded(s.ports.Thrift, kernel.Thrift))) })
 	}
 	s.open(func() error {
-		if err := s.http.Serve(s.secured(s.bounded(&timedListener{Listener: s.ports.HTTP}, protocolHTTP), "http/1.1")); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(s.secured(s.bounded(&timedListener{Listener: s.ports.HTTP}, kernel.HTTP), "http/1.1")); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil
@@ -187,7 +191,7 @@ func (s *Server) Open(b Behind) (err error) {
 // a failed request.
 func (s *Server) bounded(l net.Listener, protocol string) net.Listener {
 	full := rpc.NewError(rpc.Overloaded, "too many connections")
-	method := s.metrics.requests.of(protocol, "other")
+	method := s.kernel.Of(protocol, "other")
 	return places.Listen(l, places.New(s.maxConns, s.maxConns/2), func(net.Addr) { method.Failed(full) })
 }
 

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -59,11 +60,11 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 		return wire.Status(handler(srv, stream))
 	}
 	if stream.rule = rule; !fromHTTP(ctx) { // otherwise it counts as an HTTP request
-		stream.method = s.metrics.requests.of(protocolGRPC, info.FullMethod[1:])
+		stream.method = s.kernel.Of(kernel.GRPC, info.FullMethod[1:])
 		defer func() { stream.answered(err) }()
 	}
 	err = handler(srv, stream)
-	s.auditStream(ctx, rule, err)
+	s.kernel.AuditStream(ctx, rule, err)
 	return wire.Status(err)
 }
 
@@ -81,11 +82,11 @@ func (s judgedStream) Context() context.Context { return s.ctx }
 type servedStream struct {
 	judgedStream
 	server *Server
-	silent *silent   // nil after the first message
-	rule   *rpc.Rule // nil: judged once, when the stream begins
-	lease  *lease    // memory of the next answer; nil if the answer is small
-	method *method   // nil: not counted
-	began  time.Time // zero if no request is unanswered
+	silent *silent        // nil after the first message
+	rule   *rpc.Rule      // nil: judged once, when the stream begins
+	lease  *lease         // memory of the next answer; nil if the answer is small
+	method *kernel.Method // nil: not counted
+	began  time.Time      // zero if no request is unanswered
 }
 
 // free returns the memory of an answer that was not sent.
@@ -102,7 +103,8 @@ func (s *servedStream) RecvMsg(m any) error {
 	s.silent.heard()
 	s.silent = nil
 	if err == nil && s.rule != nil {
-		_, err = s.server.authorize(s.ctx, s.rule, m)
+		right, resource := kernel.Needed(s.rule, m)
+		_, err = s.server.kernel.Admit(s.ctx, right, resource)
 	}
 	if err == nil {
 		s.lease, err = reserve(s.ctx, m)
@@ -127,9 +129,7 @@ func (s *servedStream) SendMsg(m any) error {
 // answered counts the unanswered request, if there is one.
 func (s *servedStream) answered(err error) {
 	if s.method != nil && !s.began.IsZero() {
-		took := time.Since(s.began)
-		s.method.served(err, took)
-		s.method.trace(s.ctx, nil, err, took)
+		s.method.Served(s.ctx, nil, err, time.Since(s.began))
 		s.began = time.Time{}
 	}
 }

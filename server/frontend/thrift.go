@@ -35,7 +35,7 @@ func (b thriftBackend) Twitter(ctx context.Context) (id, datacenter, worker int6
 	}
 	ids := kernel.NewTaking()
 	defer ids.Free()
-	a, err := b.server.issuesIDs(ctx, thrift.Layout)
+	a, err := b.server.kernel.AdmitIDs(ctx, thrift.Layout)
 	if err != nil {
 		return 0, 0, 0, wire.Status(err)
 	}
@@ -51,7 +51,7 @@ func (s *Server) newThrift(b Behind) *thrift.Server {
 	agents := newAgents(s.metrics.registry)
 	return thrift.New(thrift.Config{
 		Backend: thriftBackend{b.Issuer, s, b.Process, b.Twitter}, Logger: s.logger, Anonymous: s.asAnonymous(),
-		Meter:  func(name string) thrift.Meter { return s.metrics.requests.of(protocolThrift, name) },
+		Meter:  func(name string) thrift.Meter { return thriftMeter{s.kernel.Of(kernel.Thrift, name)} },
 		Issued: agents.issued,
 	})
 }
@@ -81,7 +81,7 @@ type agents struct {
 func newAgents(r prometheus.Registerer) *agents {
 	a := &agents{
 		ids: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: namespace + "thrift_ids_issued_total", Help: "IDs issued to Thrift clients, by user agent.",
+			Name: "snowraft_thrift_ids_issued_total", Help: "IDs issued to Thrift clients, by user agent.",
 		}, []string{"agent"}),
 		known: map[string]prometheus.Counter{},
 	}
@@ -105,10 +105,10 @@ func (a *agents) issued(agent string) {
 	counter.Inc()
 }
 
-// Served counts one request. It implements thrift.Meter.
-func (m *method) Served(err error, took time.Duration) {
-	m.served(err, took)
-	if m.tracer.Slow(took) {
-		m.trace(context.Background(), nil, err, took)
-	}
+// thriftMeter implements thrift.Meter.
+type thriftMeter struct{ *kernel.Method }
+
+// Served counts one request.
+func (m thriftMeter) Served(err error, took time.Duration) {
+	m.Method.Served(context.Background(), nil, err, took)
 }

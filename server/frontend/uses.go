@@ -11,10 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowraft/snowraft/internal/lines"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/trust"
 )
 
-var descAsking = Desc("secret_clients_open", "Open gRPC connections whose clients verify this member only by the pin of the secret with a fingerprint.", "fingerprint")
+var descAsking = kernel.Desc("secret_clients_open", "Open gRPC connections whose clients verify this member only by the pin of the secret with a fingerprint.", "fingerprint")
 
 // noting is a Tokens that notes refused tokens in uses and in the log.
 type noting struct {

@@ -86,7 +86,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 		What: "gateway", Version: cfg.Version, Logger: cfg.Logger.With("gateway", cfg.Name), Ports: ports, Ready: g.client.Ready, State: collector{g, asked},
 		Auth: g.auth(m), Audit: g.auditLog(), Certificate: g.cfg.OwnCertificate, Tracer: cfg.Tracer,
 	})
-	issuer := g.Issuer(g.source)
+	issuer := g.Kernel().Issuer(g.source)
 	err = g.endpoints.Open(frontend.Behind{
 		Issuer: issuer, Process: process{m, g}, Services: services{issuer, g.views, m}.register, Accept: m.accept, TLS: g.tls(), Receipts: g.receipts,
 	})

@@ -5,7 +5,7 @@ import (
 
 	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/internal/rpc"
-	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/server/kernel"
 )
 
 // asked counts the requests that a gateway sends to members. Addresses of members are not labels, because members come and go.
@@ -34,9 +34,9 @@ func (a *asked) try(t client.TryInfo) {
 }
 
 var (
-	descBuffered = frontend.Desc("buffered_ids", "IDs of the layout that this gateway has fetched ahead.", "layout")
-	descDropped  = frontend.Desc("buffered_ids_dropped_total", "IDs of the layout that this gateway fetched ahead and discarded because no caller took them in time.", "layout")
-	descStarved  = frontend.Desc("buffer_waits_total", "Waits for an ID of the layout because the buffer was empty.", "layout")
+	descBuffered = kernel.Desc("buffered_ids", "IDs of the layout that this gateway has fetched ahead.", "layout")
+	descDropped  = kernel.Desc("buffered_ids_dropped_total", "IDs of the layout that this gateway fetched ahead and discarded because no caller took them in time.", "layout")
+	descStarved  = kernel.Desc("buffer_waits_total", "Waits for an ID of the layout because the buffer was empty.", "layout")
 )
 
 // collector reads a gateway's state at each scrape.

@@ -60,9 +60,9 @@ type Issuer struct {
 	refused  atomic.Uint64               // requests for IDs or numbers that failed
 }
 
-// New returns an Issuer. If secured is true, each call needs an admission, and is subject to the rate of its caller's token.
+// NewIssuer returns an Issuer. If secured is true, each call needs an admission, and is subject to the rate of its caller's token.
 // Otherwise every caller has every right.
-func New(source Source, counters Counters, secured bool) *Issuer {
+func NewIssuer(source Source, counters Counters, secured bool) *Issuer {
 	return &Issuer{source: source, counters: counters, secured: secured}
 }
 

@@ -119,7 +119,7 @@ func TestIssuerNeedsAnAdmission(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, ids, numbers := &source{empty: name != "TryNext"}, &counter{}, &counter{}
-			i := kernel.New(s, kernel.Counters{
+			i := kernel.NewIssuer(s, kernel.Counters{
 				IDs: func(string) kernel.Counter { return ids }, Strict: numbers, Relaxed: numbers,
 			}, true)
 			secret := trust.NewTokenSecret()

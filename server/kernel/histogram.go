@@ -1,4 +1,4 @@
-package frontend
+package kernel
 
 import (
 	"sync/atomic"

@@ -1,4 +1,4 @@
-package frontend
+package kernel
 
 import (
 	"errors"
@@ -16,20 +16,20 @@ import (
 
 func TestRequestsCountOutcomesAndDurations(t *testing.T) {
 	t.Parallel()
-	r := newRequests(nil)
+	r := NewRequests(nil)
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(&r)
-	r.of(protocolHTTP, "GET /never") // called by no client
-	get := r.of(protocolHTTP, "GET /id")
-	get.served(nil, 0)
-	get.served(nil, 10*time.Microsecond)
-	get.served(&rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout}, 11*time.Microsecond)
-	get.served(errors.New("unforeseen"), time.Hour)
-	incr := r.of(protocolRedis, "incr")
+	registry.MustRegister(r)
+	r.Of(HTTP, "GET /never") // called by no client
+	get := r.Of(HTTP, "GET /id")
+	get.Served(t.Context(), nil, nil, 0)
+	get.Served(t.Context(), nil, nil, 10*time.Microsecond)
+	get.Served(t.Context(), nil, &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout}, 11*time.Microsecond)
+	get.Served(t.Context(), nil, errors.New("unforeseen"), time.Hour)
+	incr := r.Of(Redis, "incr")
 	incr.Answered(1000, 2, 50*time.Microsecond)
 	incr.Failed(&rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader})
 	incr.Failed(&rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader})
-	if again := r.of(protocolRedis, "incr"); again != incr {
+	if again := r.Of(Redis, "incr"); again != incr {
 		t.Error("of() returned another method of the same name")
 	}
 	const want = `# HELP snowraft_request_duration_seconds Time from the arrival of a request to its answer, by protocol and method.
@@ -77,8 +77,8 @@ snowraft_requests_total{code="UNKNOWN",method="GET /id",protocol="http",reason="
 
 // Counting a request allocates nothing.
 func TestRequestsCountWithoutAllocation(t *testing.T) {
-	r := newRequests(nil)
-	if n := testing.AllocsPerRun(100, func() { r.of(protocolGRPC, "s/M").served(nil, time.Millisecond) }); n != 0 {
+	r := NewRequests(nil)
+	if n := testing.AllocsPerRun(100, func() { r.Of(GRPC, "s/M").Served(t.Context(), nil, nil, time.Millisecond) }); n != 0 {
 		t.Errorf("counting a request allocates %v times, want 0", n)
 	}
 }

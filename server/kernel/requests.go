@@ -1,4 +1,4 @@
-package frontend
+package kernel
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/internal/cowmap"
@@ -16,10 +17,10 @@ import (
 
 // Names of the protocols in the metrics.
 const (
-	protocolGRPC   = "grpc"
-	protocolHTTP   = "http"
-	protocolRedis  = "redis"
-	protocolThrift = "thrift"
+	GRPC   = "grpc"
+	HTTP   = "http"
+	Redis  = "redis"
+	Thrift = "thrift"
 )
 
 const (
@@ -33,20 +34,22 @@ var (
 	descDuration  = Desc("request_duration_seconds", "Time from the arrival of a request to its answer, by protocol and method.", "protocol", "method")
 )
 
-// requests counts the requests of every protocol and their durations.
-type requests struct {
+// Requests counts the requests of every protocol and their durations, and traces them.
+type Requests struct {
+	// Events records failed requests and audited calls. Set before any call; nil: they are not recorded.
+	Events Events
+
 	tracer  *tracing.Tracer
 	failed  *prometheus.CounterVec // descRequests for every code except OK
 	refused refusals
-	events  Events // nil: none
-	methods cowmap.Map[methodKey, *method]
+	methods cowmap.Map[methodKey, *Method]
 }
 
 // methodKey names a method of a protocol. The number of keys is fixed: no part of a name is chosen by a caller.
 type methodKey struct{ protocol, name string }
 
-// method counts the requests of one method.
-type method struct {
+// Method counts and traces the requests of one method.
+type Method struct {
 	methodKey
 	tracer  *tracing.Tracer // nil: no spans
 	failed  *prometheus.CounterVec
@@ -56,25 +59,28 @@ type method struct {
 	took    histogram
 }
 
-func newRequests(tracer *tracing.Tracer) requests {
-	return requests{tracer: tracer, refused: newRefusals(), failed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: namespace + requestsName, Help: requestsHelp}, requestLabels)}
+// NewRequests returns counters without requests. A nil tracer makes no spans.
+func NewRequests(tracer *tracing.Tracer) *Requests {
+	return &Requests{tracer: tracer, refused: newRefusals(), failed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: namespace + requestsName, Help: requestsHelp}, requestLabels)}
 }
 
-// of returns a method of a protocol.
-func (r *requests) of(protocol, name string) *method {
-	return r.methods.Get(methodKey{protocol, name}, func(key methodKey) *method {
-		return &method{methodKey: key, tracer: r.tracer, failed: r.failed, refused: r.refused, events: r.events}
+// Of returns a method of a protocol.
+func (r *Requests) Of(protocol, name string) *Method {
+	return r.methods.Get(methodKey{protocol, name}, func(key methodKey) *Method {
+		return &Method{methodKey: key, tracer: r.tracer, failed: r.failed, refused: r.refused, events: r.Events}
 	})
 }
 
-// served counts one request; err may be nil.
-func (m *method) served(err error, took time.Duration) {
-	m.count(err)
+// Served counts and traces one request; err may be nil. span is that of the request; nil if it has none. ctx may have the trace context
+// of the caller.
+func (m *Method) Served(ctx context.Context, span trace.Span, err error, took time.Duration) {
+	m.Count(err)
 	m.took.observe(1, took)
+	m.Trace(ctx, span, err, took)
 }
 
-// count counts one request without its duration; err may be nil.
-func (m *method) count(err error) {
+// Count counts one request without its duration; err may be nil.
+func (m *Method) Count(err error) {
 	if err == nil {
 		m.ok.Add(1)
 	} else {
@@ -83,7 +89,7 @@ func (m *method) count(err error) {
 }
 
 // Failed counts the error of one of the requests that are passed to Answered. It implements redis.Meter.
-func (m *method) Failed(err error) {
+func (m *Method) Failed(err error) {
 	m.refused.note(err)
 	e := rpc.FromError(err)
 	m.failed.WithLabelValues(m.protocol, m.name, rpc.CodeName(e.Code), e.Reason).Inc()
@@ -93,22 +99,20 @@ func (m *method) Failed(err error) {
 }
 
 // Answered counts requests that were answered together and therefore took the same time. It implements redis.Meter.
-func (m *method) Answered(ok, failed uint64, took time.Duration) {
+func (m *Method) Answered(ok, failed uint64, took time.Duration) {
 	m.ok.Add(ok)
 	m.took.observe(ok+failed, took)
-	if m.tracer.Slow(took) {
-		m.trace(context.Background(), nil, nil, took)
-	}
+	m.Trace(context.Background(), nil, nil, took)
 }
 
 // Describe implements prometheus.Collector.
-func (r *requests) Describe(ch chan<- *prometheus.Desc) {
+func (r *Requests) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descRequests
 	ch <- descDuration
 }
 
 // Collect implements prometheus.Collector. It omits series that were never counted.
-func (r *requests) Collect(ch chan<- prometheus.Metric) {
+func (r *Requests) Collect(ch chan<- prometheus.Metric) {
 	r.failed.Collect(ch)
 	for _, m := range r.methods.All() {
 		if ok := m.ok.Load(); ok > 0 {

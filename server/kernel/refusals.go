@@ -1,4 +1,4 @@
-package frontend
+package kernel
 
 import (
 	"errors"
@@ -35,11 +35,7 @@ func (r refusals) note(err error) {
 	}
 }
 
-// Describe implements prometheus.Collector.
-func (r refusals) Describe(ch chan<- *prometheus.Desc) { ch <- descRefusals }
-
-// Collect implements prometheus.Collector.
-func (r refusals) Collect(ch chan<- prometheus.Metric) {
+func (r refusals) collect(ch chan<- prometheus.Metric) {
 	for fault, n := range r {
 		ch <- prometheus.MustNewConstMetric(descRefusals, prometheus.CounterValue, float64(n.Load()), string(fault))
 	}

@@ -1,4 +1,4 @@
-package frontend
+package kernel
 
 import (
 	"errors"
@@ -16,8 +16,8 @@ func TestSlowRedisCommandsAreTraced(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
-	r := newRequests(tracing.New(tracing.Config{Provider: provider, SlowerThan: time.Second}))
-	incr := r.of(protocolRedis, "incr")
+	r := NewRequests(tracing.New(tracing.Config{Provider: provider, SlowerThan: time.Second}))
+	incr := r.Of(Redis, "incr")
 	incr.Answered(100, 0, time.Second-1)
 	if n := len(recorder.Ended()); n != 0 {
 		t.Fatalf("%d spans of a pipeline within the limit, want none", n)
@@ -39,9 +39,9 @@ func TestSlowThriftCallsAreTraced(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
-	call := newRequests(tracing.New(tracing.Config{Provider: provider, SlowerThan: time.Second}))
+	call := NewRequests(tracing.New(tracing.Config{Provider: provider, SlowerThan: time.Second}))
 	for _, took := range []time.Duration{time.Second - 1, time.Second} {
-		call.of(protocolThrift, "get_id").Served(nil, took)
+		call.Of(Thrift, "get_id").Served(t.Context(), nil, nil, took)
 	}
 	if ended := recorder.Ended(); len(ended) != 1 || ended[0].Name() != "get_id" || len(ended[0].Attributes()) != 2 {
 		t.Errorf("spans = %v, want one of the slow call with its method", ended)
@@ -52,8 +52,8 @@ func TestFailedSlowRequestHasClassOfError(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
-	r := newRequests(tracing.New(tracing.Config{Provider: provider, SlowerThan: time.Second}))
-	r.of(protocolHTTP, "POST /seq/{name}").trace(t.Context(), nil, errors.New(`sequence "orders" is odd`), time.Minute)
+	r := NewRequests(tracing.New(tracing.Config{Provider: provider, SlowerThan: time.Second}))
+	r.Of(HTTP, "POST /seq/{name}").Trace(t.Context(), nil, errors.New(`sequence "orders" is odd`), time.Minute)
 	span := recorder.Ended()[0]
 	if span.Status().Description != "" || len(span.Events()) > 0 || span.Status().Code.String() != "Error" {
 		t.Errorf("status %v with the events %v, want Error without text", span.Status(), span.Events())
