@@ -43,7 +43,7 @@ func (n *Node) bootstrap() {
 	}
 	if n.aside.Dir != "" {
 		n.quorum.Store(&knowsEarlier)
-		n.gossip.announce()
+		n.gossip.Announce()
 	}
 	tick := time.NewTicker(bootstrapInterval)
 	defer tick.Stop()
@@ -55,7 +55,7 @@ func (n *Node) bootstrap() {
 			}
 		}
 		if pass%announcePasses == 0 {
-			n.gossip.announce()
+			n.gossip.Announce()
 		}
 		select {
 		case <-n.ctx.Done():
@@ -64,7 +64,7 @@ func (n *Node) bootstrap() {
 		}
 	}
 	n.logger.Info("cluster joined", "cluster_id", n.id.Cluster())
-	n.gossip.announce()
+	n.gossip.Announce()
 }
 
 // agreedSet announces the set of nodes with which this node would start a cluster. It returns the set once all of its nodes
@@ -72,15 +72,15 @@ func (n *Node) bootstrap() {
 func (n *Node) agreedSet() []peer.Meta {
 	own := n.meta()
 	waiting := []peer.Meta{own}
-	for _, p := range n.gossip.all() {
-		if !p.alive {
+	for _, p := range n.gossip.Peers() {
+		if !p.Alive {
 			continue
 		}
-		if p.meta.Cluster != "" || p.meta.Quorum == knowsEarlier {
+		if p.Claim.Cluster != "" || p.Claim.Quorum == knowsEarlier {
 			return nil // a cluster exists: its leader adds this node, or an operator restores it
 		}
-		if p.meta.Expect == own.Expect {
-			waiting = append(waiting, p.meta)
+		if p.Claim.Expect == own.Expect {
+			waiting = append(waiting, p.Claim)
 		}
 	}
 	slices.SortFunc(waiting, func(a, b peer.Meta) int { return strings.Compare(a.ID, b.ID) })
@@ -91,7 +91,7 @@ func (n *Node) agreedSet() []peer.Meta {
 	digest := setDigest(set)
 	if own.Quorum != digest {
 		n.quorum.Store(&digest)
-		n.gossip.announce()
+		n.gossip.Announce()
 	}
 	if set[0].ID != own.ID {
 		return nil
@@ -144,7 +144,7 @@ func (n *Node) startCluster(start func() error) {
 		n.logger.Info("cluster started", "cluster_id", cluster)
 		n.standFirst()
 	}
-	n.gossip.announce()
+	n.gossip.Announce()
 }
 
 // standFirst stands for election without waiting for a leader. No other node can lead, because this node has just started the

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowraft/snowraft/cluster/gossip"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/clock"
@@ -17,7 +18,7 @@ func waiting(id string, expect int) *Node {
 		Name: id, BootstrapExpect: expect, RaftAddress: id + ":1",
 		Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}), Logger: slog.New(slog.DiscardHandler),
 	}}
-	n.gossip = newGossip(&n.cfg, n.meta, func(string) (bool, bool) { return true, true }, newForeign(slog.New(slog.DiscardHandler)))
+	n.gossip = gossip.New(n.gossipConfig(), n.meta, func(string) (bool, bool) { return true, true }, gossip.NewMisunderstood(slog.New(slog.DiscardHandler)))
 	return n
 }
 
@@ -25,7 +26,7 @@ func waiting(id string, expect int) *Node {
 func (n *Node) hear(others ...*Node) {
 	for _, o := range others {
 		if o != n {
-			n.gossip.learn(o.meta(), true)
+			n.gossip.RecordClaim(o.meta(), true)
 		}
 	}
 }
@@ -129,7 +130,7 @@ func TestSeenSeedsHaveNoFailure(t *testing.T) {
 	}
 	seen := b.meta()
 	seen.Gossip = "b:7703"
-	a.gossip.learn(seen, true)
+	a.gossip.RecordClaim(seen, true)
 	if s := a.seeking().String(); strings.Contains(s, "b:7703") || !strings.Contains(s, "c:7703: connection refused") {
 		t.Errorf("seeking() = %q, want a failure of c alone", s)
 	}
@@ -153,7 +154,7 @@ func TestAnOlderStartIsNotHeard(t *testing.T) {
 	a.hear(b)
 	b.id, b.cfg.RaftAddress = storage.NewIdentity(nodeID(2), "", 4), "old:1"
 	a.hear(b)
-	if p, _ := a.gossip.peer(b.ID()); p.meta.Raft == "old:1" {
+	if p, _ := a.gossip.Peer(b.ID()); p.Claim.Raft == "old:1" {
 		t.Error("an older start's address replaced the present one")
 	}
 }

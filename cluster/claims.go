@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/transport"
+	"github.com/snowraft/snowraft/internal/lines"
 	"github.com/snowraft/snowraft/internal/position"
 )
 
@@ -17,32 +18,15 @@ import (
 const claimsEvery = time.Second
 
 // Mark returns the mark of this node, which has opened.
-func (n *Node) Mark() transport.Mark { return transport.Mark{Position: n.watermark.Mark(), Lost: n.lostAtStart} }
+func (n *Node) Mark() transport.Mark {
+	return transport.Mark{Position: n.watermark.Mark(), Lost: n.lostAtStart}
+}
 
 // claims counts what a node judged as the leader.
 type claims struct {
 	judged  atomic.Uint64
 	suspect atomic.Pointer[string] // see Suspicion
-
-	mu   sync.Mutex
-	said map[string]bool
-}
-
-// maxSaid bounds the texts about disks that were set back.
-const maxSaid = 100
-
-// first reports whether it is called with a text for the first time. It returns false after too many texts.
-func (c *claims) first(text string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.said == nil {
-		c.said = make(map[string]bool)
-	}
-	if c.said[text] || len(c.said) >= maxSaid {
-		return false
-	}
-	c.said[text] = true
-	return true
+	logged  lines.Once             // what was set back
 }
 
 // judgeVoters judges the watermarks of this leader and of the other voters at intervals, until ctx ends.

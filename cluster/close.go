@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/gossip"
 	"github.com/snowraft/snowraft/cluster/storage"
 )
 
@@ -65,13 +66,13 @@ func (n *Node) abandon() error {
 		go func() { raftStopped <- n.stopRaft() }()
 	}
 	var errs []error
-	if n.gossip != nil && n.gossip.list != nil {
+	if n.gossip != nil && n.gossip.Opened() {
 		if failed {
-			n.gossip.announce()
+			n.gossip.Announce()
 		}
-		errs = append(errs, n.gossip.close())
+		errs = append(errs, n.gossip.Close())
 	} else if n.cfg.Gossip != nil {
-		errs = append(errs, discard(n.cfg.Gossip))
+		errs = append(errs, gossip.Discard(n.cfg.Gossip))
 	}
 	if !failed {
 		raftStopped <- n.stopRaft()

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/gossip"
 	"github.com/snowraft/snowraft/cluster/peer"
 )
 
@@ -19,12 +19,12 @@ import (
 //
 // Errors: ErrOwnAddress, ErrMemberUnreachable, ErrOtherCluster, ErrTooOld, ErrNameTaken.
 func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, uint64, error) {
-	addresses := spellings(gossipAddress)
+	addresses := gossip.Spellings(gossipAddress)
 	if err := n.checkOther(addresses); err != nil {
 		return Member{}, 0, err
 	}
 	last, before := n.raft.LastIndex(), n.servers()
-	if err := n.gossip.join(gossipAddress); err != nil {
+	if err := n.gossip.Join(gossipAddress); err != nil {
 		switch {
 		case errors.Is(err, peer.ErrUnreachable):
 			err = fmt.Errorf("%w; check that this is the gossip address of the member, and that the member runs", err)
@@ -36,21 +36,21 @@ func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, uint6
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		for _, p := range n.gossip.all() {
-			if p.alive && slices.Contains(addresses, p.meta.Gossip) {
-				if m, err := n.Member(p.meta.ID); err == nil {
+		for _, p := range n.gossip.Peers() {
+			if p.Alive && slices.Contains(addresses, p.Claim.Gossip) {
+				if m, err := n.Member(p.Claim.ID); err == nil {
 					if contains(before, m.ID) {
 						return m, 0, nil
 					}
 					return m, n.addedAt(m.ID, last), nil
 				}
-				if used, ok := n.tooOld(p.meta); ok {
+				if used, ok := n.tooOld(p.Claim); ok {
 					return Member{}, 0, fmt.Errorf("%w: %q, with ID %s, knows commands up to fsm_version %d, and the cluster uses those of fsm_version %d; start the newer program there",
-						ErrTooOld, p.meta.Name, p.meta.ID, p.meta.Commands, used)
+						ErrTooOld, p.Claim.Name, p.Claim.ID, p.Claim.Commands, used)
 				}
-				if taken, ok := n.nameTaken(p.meta); ok {
+				if taken, ok := n.nameTaken(p.Claim); ok {
 					return Member{}, 0, fmt.Errorf("%w: %q, with ID %s, has the name of member %s at %s; remove that member first, or start the new one with --force-name or with another --name",
-						ErrNameTaken, p.meta.Name, p.meta.ID, taken.ID, taken.Address)
+						ErrNameTaken, p.Claim.Name, p.Claim.ID, taken.ID, taken.Address)
 				}
 			}
 		}
@@ -79,19 +79,11 @@ func (n *Node) addedAt(id string, after uint64) uint64 {
 // checkOther returns ErrOwnAddress if one of the spellings of a gossip address is this node's own.
 func (n *Node) checkOther(addresses []string) error {
 	own := n.meta()
-	if !slices.ContainsFunc(spellings(own.Gossip), func(a string) bool { return slices.Contains(addresses, a) }) {
+	if !slices.ContainsFunc(gossip.Spellings(own.Gossip), func(a string) bool { return slices.Contains(addresses, a) }) {
 		return nil
 	}
 	if member, _ := n.IsMember(); !member {
 		return fmt.Errorf("%s: %w %q, which has not joined the cluster; send the request to a member of the cluster", addresses[0], ErrOwnAddress, own.Name)
 	}
 	return fmt.Errorf("%s: %w %q, already in the cluster; give the gossip address of the member to add", addresses[0], ErrOwnAddress, own.Name)
-}
-
-// spellings returns an address as it was given and, if its host name can be resolved, with the IP address.
-func spellings(address string) []string {
-	if a, err := net.ResolveTCPAddr("tcp", address); err == nil {
-		return []string{address, a.String()}
-	}
-	return []string{address}
 }

@@ -114,7 +114,7 @@ func (n *Node) authenticated() bool { return n.cfg.Keys != nil || n.cfg.Transpor
 
 // noteSetBack says once what was set back.
 func (n *Node) noteSetBack(what string) {
-	if !n.claims.first(what) {
+	if !n.claims.logged.Allow(what) {
 		return
 	}
 	n.logger.Error("set back", "reason", what)

@@ -14,23 +14,9 @@ import (
 // A process that does not answer, for example behind a partition, counts as stopped. When a node hears it again, it is the
 // later process.
 
-// earlier returns the process of m's node that was met last, and the addresses at which it may be. It returns no address if
-// no process was met or that process is m.
-func (g *gossip) earlier(m peer.Meta) (peer.Meta, []string) {
-	p, _ := g.peer(m.ID)
-	if p.met.ID == "" || p.met.Process == m.Process {
-		return peer.Meta{}, nil
-	}
-	addresses := []string{p.met.Raft}
-	if p.at != "" && p.at != p.met.Raft {
-		addresses = append(addresses, p.at)
-	}
-	return p.met, addresses
-}
-
 // onDuplicate logs once per process m that two processes of one member are alive.
 func (n *Node) onDuplicate(m, earlier peer.Meta) {
-	if n.gossip.first(m.GossipName()) {
+	if n.logged.Allow(m.GossipName()) {
 		n.logger.Error("second process of a member rejected, because its data directory was copied; stop the second process and delete the copy",
 			"name", m.Name, "id", m.ID, "first", earlier.Raft, "second", m.Raft)
 	}
@@ -40,24 +26,4 @@ func (n *Node) onDuplicate(m, earlier peer.Meta) {
 func (n *Node) failDuplicate(err error) {
 	n.Fail(fmt.Errorf("%w; the data directory %s of member %s was copied, or is the copy: two processes must not run with one identity. "+
 		"Delete the copy; a new member starts with an empty directory", err, n.cfg.DataDir, n.ID()))
-}
-
-// heardOfSelf handles a claim of gossip about another process with this node's identity. A process of an earlier start was
-// the predecessor of this process.
-func (g *gossip) heardOfSelf(m peer.Meta) {
-	if own := g.self(); m.Process != own.Process && m.Starts >= own.Starts && g.first(m.GossipName()) {
-		g.logger.Error("another process has the identity of this member, because the data directory was copied; stop the process that runs with the copy and delete the copy",
-			"id", m.ID, "address", m.Raft)
-	}
-}
-
-// first reports whether it is called with this name for the first time. It returns false after too many names.
-func (g *gossip) first(name string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.introduced[name] || len(g.introduced) >= maxPeers {
-		return false
-	}
-	g.introduced[name] = true
-	return true
 }

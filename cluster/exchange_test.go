@@ -33,7 +33,6 @@ func living(t *testing.T, keys *trust.Keys, change ...func(*lives.Lives)) *Node 
 		t.Fatal(err)
 	}
 	n.cfg.RaftAddress = listener.Addr().String()
-	n.foreign = n.gossip.foreign
 	n.stream = transport.NewStreamLayer(listener, keys, n.peering(), n.logger)
 	t.Cleanup(func() { _ = n.stream.Close() })
 	return n
@@ -108,7 +107,7 @@ func TestStrangersExchangeNoLives(t *testing.T) {
 	if got, err := young.stream.MeetLife(t.Context(), old.ID(), old.cfg.RaftAddress); err == nil {
 		t.Errorf("without a common secret: MeetLife() = %d", got)
 	}
-	if problems := old.gossip.foreign.list(); len(problems) > 0 {
+	if problems := old.ForeignPeers(); len(problems) > 0 {
 		t.Errorf("lists a foreign peer: %v", problems)
 	}
 	other := living(t, keyed(t, 1), after(uuid.NewString()))
@@ -179,10 +178,10 @@ func (silent) AskMark(context.Context, raft.ServerID, raft.ServerAddress) (trans
 func TestLifeHasAnnouncedAddresses(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
-	p, _ := n.gossip.peer(id)
-	moved := startedAgain(p.meta)
+	p, _ := n.gossip.Peer(id)
+	moved := startedAgain(p.Claim)
 	moved.Raft = "moved.example.net:7702"
-	n.gossip.met(moved, "")
+	n.gossip.RecordConfirmed(moved, "")
 	said := n.life(t.Context(), uuid.NewString(), lives.NewNonce())
 	want := []string{string(peer.RaftAddress(n.ID(), n.cfg.RaftAddress)), string(peer.RaftAddress(id, moved.Raft))}
 	if !slices.Equal(said.Members, want) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/snowraft/snowraft/cluster/gossip"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/cluster/transport"
@@ -40,8 +41,9 @@ func ofCluster(t *testing.T) *Node {
 		Name: "a", GossipHost: "h", GossipPort: 3, RaftAddress: "h:1", APIAddress: "h:2", Removed: emptyFSM{}, Logger: n.logger,
 		Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}),
 	}
-	n.gossip = newGossip(&n.cfg, n.meta, func(string) (bool, bool) { return false, false }, newForeign(slog.New(slog.DiscardHandler)))
-	n.lives = n.gossip.lives
+	n.foreign = gossip.NewMisunderstood(n.logger)
+	n.gossip = gossip.New(n.gossipConfig(), n.meta, func(string) (bool, bool) { return false, false }, n.foreign)
+	n.lives = n.gossip.Lives
 	if v := n.judge(transport.Greeting{From: sameCluster(n), To: n.ID()}, ""); v.Err() != nil {
 		t.Fatalf("one of its own is refused: %+v", v)
 	}
@@ -83,5 +85,18 @@ func TestCertificateIsOfTheCaller(t *testing.T) {
 	}
 	if err := n.judge(h, h.From.ID).Err(); err != nil {
 		t.Errorf("judge() = %v", err)
+	}
+}
+
+// A second process of a member is logged once.
+func TestCopyIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	log, own := new(logged), someMeta()
+	n, refused := &Node{logger: slog.New(slog.NewTextHandler(log, nil))}, startedAgain(own)
+	for range 3 {
+		n.onDuplicate(refused, own)
+	}
+	if n := log.lines("second process of a member rejected"); n != 1 {
+		t.Errorf("%d lines about a copy that was refused", n)
 	}
 }

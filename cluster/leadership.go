@@ -106,7 +106,7 @@ func (n *Node) lead(ctx context.Context) {
 		return
 	}
 	n.logger.Info("leadership acquired", "term", term)
-	n.fitSince, n.refusedNames, n.ledSince = nil, make(map[string]refusedName), n.gossip.mono()
+	n.fitSince, n.refusedNames, n.ledSince = nil, make(map[string]refusedName), n.mono()
 	accepted = true
 	n.leads.Store(term)
 	n.leader.Send()

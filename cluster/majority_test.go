@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
@@ -61,7 +62,8 @@ func TestRemovalCountsVotersOnly(t *testing.T) {
 }
 
 func TestGossipRefusesOtherClusters(t *testing.T) {
-	if err := ofCluster(t).gossip.compatible(someMeta()); !errors.Is(err, peer.ErrOtherCluster) {
-		t.Errorf("compatible() = %v, want %v", err, peer.ErrOtherCluster)
+	m := someMeta()
+	if err := ofCluster(t).gossip.NotifyAlive(&memberlist.Node{Name: m.GossipName(), Meta: m.Encode()}); !errors.Is(err, peer.ErrOtherCluster) {
+		t.Errorf("NotifyAlive() = %v, want %v", err, peer.ErrOtherCluster)
 	}
 }

@@ -62,18 +62,18 @@ func (n *Node) Members() []Member {
 func (n *Node) label(id raft.ServerID) string {
 	s, ok := n.server(string(id))
 	if !ok {
-		p, _ := n.gossip.peer(string(id))
-		return cmp.Or(p.known().Name, string(id))
+		p, _ := n.gossip.Peer(string(id))
+		return cmp.Or(p.Known().Name, string(id))
 	}
 	return n.describe(s, n.meta(), "").label()
 }
 
-// nameOf returns the name of a node; empty if the name is not known. It waits neither for raft nor for the disk.
+// NameOf returns the name of a node; empty if the name is not known. It waits neither for raft nor for the disk.
 func (n *Node) nameOf(id string) string {
 	if id == n.ID() {
 		return n.cfg.Name
 	}
-	return n.gossip.nameOf(id)
+	return n.gossip.NameOf(id)
 }
 
 // describe returns the known facts about a server.
@@ -88,16 +88,16 @@ func (n *Node) describe(s raft.Server, own peer.Meta, leader raft.ServerID) Memb
 		m.Secrets, m.Halted, m.Stalled = own.Fingerprints(), own.Halted, m.Voter && n.Contradiction() != nil
 		return m
 	}
-	m.NotAliveSince, m.Host = n.gossip.began, n.links.HostOf(m.ID)
-	if p, ok := n.gossip.peer(m.ID); ok {
-		known := p.known()
+	m.NotAliveSince, m.Host = n.gossip.Began, n.links.HostOf(m.ID)
+	if p, ok := n.gossip.Peer(m.ID); ok {
+		known := p.Known()
 		m.Address = known.Raft // the member may have moved
 		m.Name, m.Gossip, m.API, m.Version = known.Name, known.Gossip, known.API, known.Version
-		m.Alive, m.NotAliveSince = p.alive, p.lostAt
-		m.Secrets, m.Starts, m.Halted = p.meta.Fingerprints(), p.meta.Starts, p.meta.Halted
-		m.Stalled = m.Voter && m.Alive && (p.meta.Stalled && n.ledForSome() || n.unansweredBy(m.ID) || n.silentToLeader(m.ID, leader))
-		if p.met.ID != "" || n.greeter == nil { // claims do not count: a version that is not supported would halt the member
-			m.Commands = min(known.Commands, p.meta.Commands) // another process may have an older program
+		m.Alive, m.NotAliveSince = p.Alive, p.LostAt
+		m.Secrets, m.Starts, m.Halted = p.Claim.Fingerprints(), p.Claim.Starts, p.Claim.Halted
+		m.Stalled = m.Voter && m.Alive && (p.Claim.Stalled && n.ledForSome() || n.unansweredBy(m.ID) || n.silentToLeader(m.ID, leader))
+		if p.Confirmed.ID != "" || n.greeter == nil { // claims do not count: a version that is not supported would halt the member
+			m.Commands = min(known.Commands, p.Claim.Commands) // another process may have an older program
 		}
 		if offset, measured := n.cfg.Watch.PeerOffset(m.ID); measured {
 			m.ClockOffset = offset

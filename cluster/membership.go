@@ -34,7 +34,7 @@ func (n *Node) settle(f raft.Future) error {
 	select {
 	case err := <-n.outcome(f):
 		if err == nil {
-			n.gossip.signal() // another change may be due
+			n.gossip.SignalChange() // another change may be due
 		}
 		return proposalError(err)
 	case <-n.failed:

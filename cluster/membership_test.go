@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
@@ -45,10 +46,10 @@ func (r *removals) IsRemoved(id string) bool {
 // untilIdle returns while reconcileLoop examines the nonvoter id, with nothing else to examine after that.
 func (r *removals) untilIdle(n *Node, id string) {
 	r.watch(id)
-	n.gossip.signal()
+	n.gossip.SignalChange()
 	for busy := true; busy; {
 		<-r.asked
-		if busy = len(n.gossip.changed) > 0; !busy {
+		if busy = len(n.gossip.Changes()) > 0; !busy {
 			r.watch("")
 		}
 		<-r.asked
@@ -93,7 +94,7 @@ func withNonvoter(t *testing.T, removed RemovedMembers) (leader *Node, nonvoter 
 	if err := n.raft.AddNonvoter(raft.ServerID(m.ID), peer.RaftAddress(m.ID, m.Raft), 0, 0).Error(); err != nil {
 		t.Fatal(err)
 	}
-	n.gossip.learn(m, true)
+	n.gossip.RecordClaim(m, true)
 	n.acknowledges(m.ID, n.raft.LastIndex())
 	return n, m.ID
 }
@@ -108,20 +109,20 @@ func (n *Node) reconciled(t *testing.T) {
 func (n *Node) acknowledges(id string, last uint64) {
 	n.replicated.observe(raft.ServerID(id),
 		&raft.AppendEntriesRequest{Term: n.Term(), PrevLogEntry: last, LeaderCommitIndex: n.CommitIndex()},
-		&raft.AppendEntriesResponse{Term: n.Term(), Success: true}, n.gossip.mono())
+		&raft.AppendEntriesResponse{Term: n.Term(), Success: true}, n.mono())
 }
 
 // due makes the promotion due. Call it while a change is in progress.
 func (n *Node) due(id string) {
 	n.cfg.Timing.PromoteAfter = time.Minute
-	p, _ := n.gossip.peer(id)
-	n.fitSince = map[raft.ServerID]fitness{raft.ServerID(id): {time.Now().Add(-time.Hour), p.known().Starts}}
+	p, _ := n.gossip.Peer(id)
+	n.fitSince = map[raft.ServerID]fitness{raft.ServerID(id): {time.Now().Add(-time.Hour), p.Known().Starts}}
 }
 
 func TestFitNonvoterIsPromoted(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
-	p, _ := n.gossip.peer(id)
+	p, _ := n.gossip.Peer(id)
 	if err := n.change(func() error {
 		if _, ok := n.promotable(n.servers(), time.Now()); ok {
 			t.Error("promotable before it was fit for a while")
@@ -134,12 +135,10 @@ func TestFitNonvoterIsPromoted(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	restarted := p
-	restarted.meta.Starts++
+	m := p.Claim
+	m.Starts++
 	if err := n.change(func() error { // a single change, because reconcile must not run in between
-		n.gossip.mu.Lock()
-		n.gossip.peers[id] = restarted
-		n.gossip.mu.Unlock()
+		n.gossip.RecordClaim(m, true)
 		if _, ok := n.promotable(n.servers(), time.Now().Add(3*time.Hour)); ok {
 			t.Error("promotable right after a restart")
 		}
@@ -147,22 +146,17 @@ func TestFitNonvoterIsPromoted(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(*peerInfo){
-		"dead":     func(p *peerInfo) { p.alive = false },
-		"nonvoter": func(p *peerInfo) { p.meta.Nonvoter = true },
-	} {
-		changed := p
-		change(&changed)
-		n.gossip.mu.Lock()
-		n.gossip.peers[id] = changed
-		n.gossip.mu.Unlock()
-		if n.fit(raft.ServerID(id)) {
-			t.Errorf("fit() = true for %s", name)
-		}
+	m.Nonvoter = true
+	n.gossip.RecordClaim(m, true)
+	if n.fit(raft.ServerID(id)) {
+		t.Error("fit() = true for a node that must not vote")
 	}
-	n.gossip.mu.Lock()
-	n.gossip.peers[id] = p
-	n.gossip.mu.Unlock()
+	m.Nonvoter = false
+	n.gossip.NotifyLeave(&memberlist.Node{Name: m.GossipName(), Meta: m.Encode()})
+	if n.fit(raft.ServerID(id)) {
+		t.Error("fit() = true for a dead node")
+	}
+	n.gossip.RecordClaim(m, true)
 	if !n.fit(raft.ServerID(id)) {
 		t.Error("fit() = false for a live node that replicates")
 	}
@@ -291,17 +285,17 @@ func TestRemovedVoterIsHeardUntilItLeft(t *testing.T) {
 	t.Parallel()
 	r := newRemovals()
 	n, id := withNonvoter(t, r)
-	p, _ := n.gossip.peer(id)
+	p, _ := n.gossip.Peer(id)
 	if err := n.change(func() error { // meanwhile the leader does not finish the removal
 		r.mu.Lock()
 		r.gone[id] = true
 		r.mu.Unlock()
-		return n.judge(transport.Greeting{From: p.meta, To: n.ID()}, "").Err()
+		return n.judge(transport.Greeting{From: p.Claim, To: n.ID()}, "").Err()
 	}); err != nil {
 		t.Errorf("judge() of a removed member in the configuration = %v", err)
 	}
 	n.reconciled(t)
-	if v := n.judge(transport.Greeting{From: p.meta, To: n.ID()}, ""); !errors.Is(v.Err(), peer.ErrRemoved) {
+	if v := n.judge(transport.Greeting{From: p.Claim, To: n.ID()}, ""); !errors.Is(v.Err(), peer.ErrRemoved) {
 		t.Errorf("judge() of a removed member = %v, want ErrRemoved", v.Err())
 	}
 }
@@ -316,7 +310,7 @@ func TestForgedNodesGetNoVote(t *testing.T) {
 	for range 3 {
 		m := someMeta()
 		m.Name, m.Cluster = m.ID, ""
-		n.gossip.learn(m, true)
+		n.gossip.RecordClaim(m, true)
 	}
 	for range 10 { // each makes one change
 		if others, _ := n.otherVoters(); len(others) > 0 {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/snowraft/snowraft/cluster/gossip"
 	"github.com/snowraft/snowraft/cluster/peer"
 )
 
@@ -69,7 +70,7 @@ func twinsOf(members []Member) twins {
 // namesOpen reports whether a name of a member is unknown and this leader was elected at most namesWithin ago, so that it may
 // still learn that name.
 func (n *Node) namesOpen() bool {
-	if n.gossip.mono()-n.ledSince > namesWithin {
+	if n.mono()-n.ledSince > namesWithin {
 		return false
 	}
 	for _, m := range n.Members() {
@@ -82,13 +83,13 @@ func (n *Node) namesOpen() bool {
 
 // nameRefused reports whether a node is not added because of its name. If so, it sends the refusal to the node. Only the
 // leader's reconcile calls it.
-func (n *Node) nameRefused(p peerInfo) bool {
-	now := n.gossip.mono()
+func (n *Node) nameRefused(p gossip.Peer) bool {
+	now := n.mono()
 	maps.DeleteFunc(n.refusedNames, func(_ string, r refusedName) bool { return now-r.at > refusedFor })
-	if taken, ok := n.nameTaken(p.meta); ok {
-		n.refusedNames[p.meta.Process] = refusedName{taken, now}
+	if taken, ok := n.nameTaken(p.Claim); ok {
+		n.refusedNames[p.Claim.Process] = refusedName{taken, now}
 	}
-	r, refused := n.refusedNames[p.meta.Process]
+	r, refused := n.refusedNames[p.Claim.Process]
 	if refused {
 		n.refuseName(p, r.taken)
 	}
@@ -96,14 +97,14 @@ func (n *Node) nameRefused(p peerInfo) bool {
 }
 
 // refuseName sends a node the refusal because of its name, and logs the first one.
-func (n *Node) refuseName(p peerInfo, taken Member) {
-	if n.gossip.first("name of " + p.meta.GossipName()) {
+func (n *Node) refuseName(p gossip.Peer, taken Member) {
+	if n.logged.Allow("name of " + p.Claim.GossipName()) {
 		n.logger.Warn("member not added: its name is taken; remove the member that has the name, or start the new one with another --name or with --force-name",
-			"peer", p.meta.Name, "peer_id", p.meta.ID, "address", p.meta.Raft, "taken_by", taken.ID, "taken_by_address", taken.Address, "taken_by_alive", taken.Alive)
+			"peer", p.Claim.Name, "peer_id", p.Claim.ID, "address", p.Claim.Raft, "taken_by", taken.ID, "taken_by_address", taken.Address, "taken_by_alive", taken.Alive)
 	}
-	raw, err := json.Marshal(nameRefusal{Process: p.meta.Process, ID: taken.ID, Raft: taken.Address, Alive: taken.Alive})
+	raw, err := json.Marshal(nameRefusal{Process: p.Claim.Process, ID: taken.ID, Raft: taken.Address, Alive: taken.Alive})
 	if err == nil { // always
-		n.gossip.sendTo(p.address(), append([]byte{nameRefused}, raw...))
+		n.gossip.SendTo(p.GossipAddress(), append([]byte{nameRefused}, raw...))
 	}
 }
 
@@ -144,9 +145,9 @@ func (n *Node) sameNames(set []peer.Meta) bool {
 		}
 		mine = true
 		if n.sameSince == 0 {
-			n.sameSince = n.gossip.mono()
+			n.sameSince = n.mono()
 		}
-		if n.gossip.mono()-n.sameSince >= namesApart {
+		if n.mono()-n.sameSince >= namesApart {
 			n.Fail(fmt.Errorf("%w: %q is also the name of the new member %s at %q, and this is member %s; new members that start a cluster "+
 				"together need different names: choose another --name", ErrNameTaken, n.cfg.Name, first.ID, first.Raft, own.ID))
 		}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
@@ -48,7 +49,7 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 	node := func(name string) peer.Meta {
 		m := someMeta()
 		m.Name, m.Cluster = name, ""
-		n.gossip.learn(m, true)
+		n.gossip.RecordClaim(m, true)
 		return m
 	}
 	first := node("b")
@@ -74,19 +75,12 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 	if taken, ok := n.nameTaken(second); !ok || taken.ID != first.ID {
 		t.Errorf("nameTaken() = %+v, %t", taken, ok)
 	}
-	n.gossip.mu.Lock()
-	p := n.gossip.peers[first.ID]
-	p.alive = false
-	n.gossip.peers[first.ID] = p
-	n.gossip.mu.Unlock()
+	n.gossip.NotifyLeave(&memberlist.Node{Name: first.GossipName(), Meta: first.Encode()})
 	if _, ok := n.nameTaken(second); !ok {
 		t.Error("the name of a member that is not alive is free")
 	}
-	n.gossip.mu.Lock()
-	p = n.gossip.peers[first.ID]
-	p.meta.Name, p.met = "d", peer.Meta{}
-	n.gossip.peers[first.ID] = p
-	n.gossip.mu.Unlock()
+	first.Name = "d"
+	n.gossip.RecordClaim(first, true)
 	if _, ok := n.nameTaken(second); ok {
 		t.Error("the name is still taken")
 	}
@@ -95,7 +89,7 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 		t.Error("a process that was refused, and has halted, is added when the name is free")
 	}
 	restarted := startedAgain(second)
-	n.gossip.learn(restarted, true)
+	n.gossip.RecordClaim(restarted, true)
 	reconcile()
 	if _, ok := n.server(second.ID); !ok {
 		t.Error("a node that was refused is not added after its next start")
@@ -107,7 +101,7 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 	}
 	second = startedAgain(second)
 	second.ForceName = true
-	n.gossip.learn(second, true)
+	n.gossip.RecordClaim(second, true)
 	reconcile()
 	if _, ok := n.server(second.ID); !ok {
 		t.Error("a node with ForceName is not added")
@@ -121,20 +115,21 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 // A leader that does not know the name of a member waits for it, for at most namesWithin.
 func TestUnknownNameDelaysAddition(t *testing.T) {
 	t.Parallel()
-	n, id := withNonvoter(t, newRemovals())
-	n.gossip.mu.Lock()
-	delete(n.gossip.peers, id)
-	n.gossip.mu.Unlock()
+	n, _ := withNonvoter(t, newRemovals())
+	unknown := someMeta()
+	if err := n.raft.AddNonvoter(raft.ServerID(unknown.ID), peer.RaftAddress(unknown.ID, unknown.Raft), 0, 0).Error(); err != nil {
+		t.Fatal(err)
+	}
 	m := someMeta()
 	m.Name, m.Cluster = "z", ""
-	n.gossip.learn(m, true)
+	n.gossip.RecordClaim(m, true)
 	for _, c := range []struct {
 		led  time.Duration
 		want bool
 	}{{0, false}, {namesWithin + time.Second, true}} {
 		eventually(t, "the leader reconciles", func() bool {
 			return n.change(func() error {
-				n.ledSince = n.gossip.mono() - c.led
+				n.ledSince = n.mono() - c.led
 				return n.reconcile()
 			}) == nil
 		})
@@ -167,7 +162,7 @@ func TestRefusedName(t *testing.T) {
 	} {
 		n := c.node()
 		n.failed, n.logger = make(chan struct{}), slog.New(slog.DiscardHandler)
-		n.gossip.refusals = map[byte]func([]byte){nameRefused: n.onNameRefused}
+		n.gossip.Handlers = map[byte]func([]byte){nameRefused: n.onNameRefused}
 		n.gossip.NotifyMsg(c.said(n))
 		if failure := n.Failure(); (failure != nil) != c.halts {
 			t.Errorf("%s: halts with %v", name, failure)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"strconv"
 	"strings"
@@ -14,12 +15,13 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/gossip"
 	"github.com/snowraft/snowraft/cluster/lives"
-	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/cluster/transport"
 	"github.com/snowraft/snowraft/internal/broadcast"
+	"github.com/snowraft/snowraft/internal/lines"
 )
 
 // Node is one running node. Its methods may be called from any goroutine.
@@ -52,8 +54,8 @@ type Node struct {
 	stopped     chan struct{} // closed once raft has stopped, or does not because of its disk
 	guarded     *transport.Guarded
 	opened      chan struct{} // closed once raft is set
-	gossip      *gossip
-	foreign     *foreign
+	gossip      *gossip.View
+	foreign     *gossip.Misunderstood
 	seeds       seeds
 
 	notify       chan bool
@@ -89,6 +91,7 @@ type Node struct {
 	lostAtStart   uint64 // entries that the log lacked at the start, see lost
 	contradiction contradiction
 	claims        claims
+	logged        lines.Once // lines about other members
 
 	ctx    context.Context // ends when Close begins
 	cancel context.CancelFunc
@@ -110,7 +113,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	cfg.Timing, cfg.Events = cfg.Timing.withDefaults(), eventsOf(cfg)
 	n := &Node{
 		cfg: cfg, logger: cfg.Logger, process: peer.NewProcess(),
-		notify: make(chan bool), foreign: newForeign(cfg.Logger), changing: make(chan struct{}, 1), opened: make(chan struct{}), failed: make(chan struct{}), stopped: make(chan struct{}),
+		notify: make(chan bool), foreign: gossip.NewMisunderstood(cfg.Logger), changing: make(chan struct{}, 1), opened: make(chan struct{}), failed: make(chan struct{}), stopped: make(chan struct{}),
 		contradiction: contradiction{found: make(chan struct{})},
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
@@ -138,10 +141,10 @@ func Open(cfg Config) (_ *Node, err error) {
 	if size, most := len(n.meta().Encode()), peer.MaxMeta-peer.RoomForMeta; size > most {
 		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", size, most)
 	}
-	n.gossip = newGossip(&n.cfg, n.meta, n.standing, n.foreign)
-	n.lives = n.gossip.lives
-	n.gossip.refusals = map[byte]func([]byte){nameRefused: n.onNameRefused, programRefused: n.onProgramRefused}
-	n.seeds = seeds{since: n.gossip.mono(), foreign: make(map[string]bool), tried: make(chan struct{})}
+	n.gossip = gossip.New(n.gossipConfig(), n.meta, n.standing, n.foreign)
+	n.lives = n.gossip.Lives
+	n.gossip.Handlers = map[byte]func([]byte){nameRefused: n.onNameRefused, programRefused: n.onProgramRefused}
+	n.seeds = seeds{since: n.mono(), foreign: make(map[string]bool), tried: make(chan struct{})}
 	if cfg.Storage != nil {
 		n.store, err = storage.Guard(*cfg.Storage, n.id, n.Fail)
 	} else {
@@ -159,7 +162,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	if err := n.openRaft(); err != nil {
 		return nil, err
 	}
-	if err := n.gossip.open(&n.cfg); err != nil {
+	if err := n.gossip.Open(n.gossipConfig()); err != nil {
 		return nil, err
 	}
 	n.start()
@@ -183,49 +186,12 @@ func (n *Node) checkSecured() error {
 	}
 }
 
-func (n *Node) openRaft() error {
-	trans := n.cfg.Transport
-	n.greeter, _ = trans.(transport.Greeter)
-	n.asker, _ = trans.(transport.TermAsker)
-	n.witnesses, _ = trans.(transport.PeerChecker)
-	n.livesDialer, _ = trans.(lives.Dialer)
-	if trans == nil {
-		n.stream = transport.NewStreamLayer(n.cfg.RaftListener, n.cfg.Keys, n.peering(), n.logger)
-		n.greeter, n.witnesses, n.livesDialer = n.stream, n.stream, n.stream
-		n.terms = transport.NewTermClient(n.stream.DialTerms)
-		n.asker = n.terms
-		n.network = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-			ServerAddressProvider: n,
-			Logger:                logging.Hashicorp(n.logger, "transport", n.nameOf),
-			Stream:                n.stream,
-			MaxPool:               transport.PoolSize,
-			MaxRPCsInFlight:       1, // a wedged pipeline looks healthy (hashicorp/raft#612)
-			Timeout:               transport.Timeout,
-		})
-		trans = n.network
-	}
-	n.guarded = transport.NewGuarded(trans, n.opened, n.bounds, func(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) {
-		if lost := n.replicated.observe(id, args, resp, n.gossip.mono()); lost > 0 {
-			n.noteLostBy(id, lost)
-		}
-	}, n.onReceived, n.onRefusedMessage)
-	r, err := n.newRaft(transport.NewResuming(n.guarded, n.replicates))
-	if err != nil {
-		return errors.Join(fmt.Errorf("raft: %w", err), n.guarded.Close())
-	}
-	n.raft = r
-	n.noteLost()
-	close(n.opened)
-	return nil
-}
-
-// peering returns what this node contributes to its Raft connections.
-func (n *Node) peering() transport.Owner {
-	return transport.Owner{
-		Connect: n.cfg.Dial, Self: n.meta, JudgeGreeting: n.judge, AddressesOf: n.where, NoteMet: n.gossip.met, EarlierProcess: n.gossip.earlier,
-		NoteDuplicate: n.onDuplicate, NoteRefused: n.onRefused, NoteForeign: n.foreign.note, Term: n.termIfOpen, Mark: n.Mark,
-		Links: &n.links, AnswerLoss: n.Witness,
-		Life: n.life, LearnLife: n.learnLife, HearID: n.lives.HearID, ClaimLife: n.lives.Claim,
+// Config returns the settings of the gossip.
+func (n *Node) gossipConfig() *gossip.Config {
+	c := &n.cfg
+	return &gossip.Config{
+		Transport: c.Gossip, Host: c.GossipHost, Port: c.GossipPort, Probe: c.Timing.GossipProbe,
+		Keys: c.Keys, Lives: c.Lives, Watch: c.Watch, Logger: c.Logger, RoundTrip: c.Meter.RoundTrip,
 	}
 }
 
@@ -239,37 +205,6 @@ func (n *Node) restrict() {
 		n.logger.Warn("data directory accessible to other users of this host; take their access (chmod o-rwx)", "data_dir", n.cfg.DataDir, "error", err)
 	case others:
 		n.logger.Warn("data directory was accessible to other users of this host; their access was taken", "data_dir", n.cfg.DataDir)
-	}
-}
-
-// newRaft starts raft from its own goroutine, because a failure of the store ends that goroutine half-way.
-func (n *Node) newRaft(trans transport.Transport) (r *raft.Raft, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c := n.cfg.raftConfig(n.id.Node(), n.notify, logging.Hashicorp(n.logger, "raft", n.nameOf))
-		snapshots := &observedSnapshots{judgedSnapshots{n.store.Snapshots, n}, n.cfg.Events, n.pace}
-		c.SnapshotThreshold, c.TrailingLogs = n.cfg.Timing.logFor(snapshots.newest())
-		r, err = raft.NewRaft(c, n.cfg.FSM, n.store.Logs, n.store.Stable, snapshots, trans)
-	}()
-	<-done
-	if r == nil && err == nil {
-		err = n.Failure()
-	}
-	return r, err
-}
-
-// bounds returns the present bounds of messages. It may be called once n.opened is closed.
-func (n *Node) bounds() transport.Bounds {
-	leads := n.raft.State() == raft.Leader // read before the term, so that it holds for this term or an earlier one
-	return transport.Bounds{
-		Leads: leads, Witness: n.Contradiction() != nil, Wall: n.cfg.Watch.Now().Wall,
-		Term: n.raft.CurrentTerm(), Applied: n.raft.AppliedIndex(), Committed: max(n.raft.CommitIndex(), n.watermark.Mark().Index),
-		EntryAt: func(index uint64) (entry raft.Log, ok bool) {
-			err := n.store.Logs.GetLog(index, &entry)
-			return entry, err == nil
-		},
-		Admit: n.cfg.Admit,
 	}
 }
 
@@ -315,6 +250,9 @@ func (n *Node) meta() peer.Meta {
 // written into its log before.
 func (n *Node) WasOpen() bool { return n.wasOpen }
 
+// mono returns the reading of this process's monotonic clock.
+func (n *Node) mono() time.Duration { return time.Duration(n.cfg.Watch.Now().Mono) * time.Millisecond }
+
 // ID returns the node's ID, a UUID that is stored in its data directory.
 func (n *Node) ID() string { return n.id.Node() }
 
@@ -348,3 +286,19 @@ func (n *Node) Failure() error {
 // Process returns an identifier that differs between all starts of this node, even between starts with copies of its data
 // directory.
 func (n *Node) Process() string { return n.process }
+
+// ForeignPeers lists the peers that were heard in the last minute and that this member cannot understand.
+func (n *Node) ForeignPeers() []gossip.ForeignPeer { return n.foreign.List() }
+
+// ProbeFailures returns the numbers of failed probes of the other members since this node started, by member ID. Members
+// without a failure are included. Gossip does not probe a member that it has lost, but keeps trying to connect to it.
+func (n *Node) ProbeFailures() map[string]gossip.ProbeFailures {
+	all := make(map[string]gossip.ProbeFailures)
+	for _, s := range n.servers() {
+		if id := string(s.ID); id != n.ID() {
+			all[id] = gossip.ProbeFailures{}
+		}
+	}
+	maps.Copy(all, n.gossip.ProbeFailures(func(id string) bool { _, member := all[id]; return member }))
+	return all
+}

@@ -41,12 +41,12 @@ func (n *Node) observeLives() {
 // announcements of the other members.
 func (n *Node) shareLives(announced bool) (hears bool) {
 	if hears = n.lives.Hears(); hears != announced {
-		n.gossip.announce()
+		n.gossip.Announce()
 	}
 	var members []peer.Meta
-	for _, p := range n.gossip.all() {
-		if member, _ := n.standing(p.meta.ID); member && p.alive {
-			members = append(members, p.met)
+	for _, p := range n.gossip.Peers() {
+		if member, _ := n.standing(p.Claim.ID); member && p.Alive {
+			members = append(members, p.Confirmed)
 		}
 	}
 	n.lives.Report(members)
@@ -85,8 +85,8 @@ func (n *Node) life(ctx context.Context, other string, nonce string) lives.Messa
 // saidAddress returns the address that a member announced itself, in raft's form, or else that of ServerAddr; empty if there is
 // none. The Raft configuration may have an address of before a move, and has none of the member that was restored first.
 func (n *Node) saidAddress(id raft.ServerID) string {
-	if p, _ := n.gossip.peer(string(id)); p.met.Raft != "" {
-		return string(peer.RaftAddress(string(id), p.met.Raft))
+	if p, _ := n.gossip.Peer(string(id)); p.Confirmed.Raft != "" {
+		return string(peer.RaftAddress(string(id), p.Confirmed.Raft))
 	}
 	address, err := n.ServerAddr(id)
 	if err != nil {

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/gossip"
 	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/transport"
@@ -37,6 +39,11 @@ func (m *meeting) MeetLife(context.Context, string, string) (lives.Relation, err
 	return m.relation, *m.answer.Load()
 }
 
+// gossips gives a node a claim of gossip about another node.
+func (n *Node) gossips(m peer.Meta) {
+	_ = n.gossip.NotifyAlive(&memberlist.Node{Name: m.GossipName(), Meta: m.Encode()})
+}
+
 // meetingLives returns a node that dials the nodes of other lives.
 func meetingLives(t *testing.T, known lives.Lives) (*Node, *meeting) {
 	t.Helper()
@@ -46,10 +53,10 @@ func meetingLives(t *testing.T, known lives.Lives) (*Node, *meeting) {
 	var cancel context.CancelFunc
 	n.ctx, cancel = context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	n.gossip.watch = clock.NewWatch(clock.System(), nil, clock.Limits{})
-	n.cfg.Watch = n.gossip.watch
-	n.lives = lives.NewObserver(n.meta, func() lives.Lives { return known }, n.cfg.Watch)
-	n.gossip.lives = n.lives
+	n.cfg.Watch = clock.NewWatch(clock.System(), nil, clock.Limits{})
+	n.cfg.Lives = func() lives.Lives { return known }
+	n.gossip = gossip.New(n.gossipConfig(), n.meta, func(string) (bool, bool) { return false, false }, n.foreign)
+	n.lives = n.gossip.Lives
 	return n, dialed
 }
 
@@ -88,7 +95,7 @@ func TestAncestorIsHeard(t *testing.T) {
 			expect(false, when)
 		}
 		expect(false, "at first")
-		_ = n.gossip.compatible(someMeta())
+		n.gossips(someMeta())
 		n.judge(transport.Greeting{From: someMeta(), To: n.ID()}, "")
 		dialed.with(peer.ErrOtherCluster)
 		expect(false, "after members in other clusters")
@@ -97,11 +104,11 @@ func TestAncestorIsHeard(t *testing.T) {
 		expect(true, "it dials")
 		gone("it dials no longer")
 		for range 10 {
-			_ = n.gossip.compatible(ancestor)
+			n.gossips(ancestor)
 			expect(false, "gossip of a process that does not answer")
 		}
 		dialed.with(peer.ErrOtherCluster)
-		_ = n.gossip.compatible(ancestor)
+		n.gossips(ancestor)
 		expect(true, "it is dialed")
 		<-time.After(2 * lifeHeard)
 		expect(true, "it still answers")
@@ -116,33 +123,33 @@ func TestAncestorIsHeard(t *testing.T) {
 func TestAncestorHeardByAnotherMember(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
-	p, _ := n.gossip.peer(id)
-	n.gossip.met(p.meta, p.meta.Raft)
-	p.meta.Hears = true
-	n.gossip.learn(p.meta, true)
+	p, _ := n.gossip.Peer(id)
+	n.gossip.RecordConfirmed(p.Claim, p.Claim.Raft)
+	p.Claim.Hears = true
+	n.gossip.RecordClaim(p.Claim, true)
 	n.shareLives(false)
-	if heard := n.OldLife(); heard.Member != "" || len(n.gossip.unmet()) != 1 {
+	if heard := n.OldLife(); heard.Member != "" || len(n.gossip.UnconfirmedClaims()) != 1 {
 		t.Errorf("gossip is believed: %+v", heard)
 	}
-	n.gossip.met(p.meta, p.meta.Raft)
+	n.gossip.RecordConfirmed(p.Claim, p.Claim.Raft)
 	n.shareLives(false)
-	if heard := n.OldLife(); !strings.Contains(heard.Member, p.meta.Name) {
-		t.Errorf("OldLife() = %+v, want the name %q in it", heard, p.meta.Name)
+	if heard := n.OldLife(); !strings.Contains(heard.Member, p.Claim.Name) {
+		t.Errorf("OldLife() = %+v, want the name %q in it", heard, p.Claim.Name)
 	}
 	if n.meta().Hears {
 		t.Error("meta().Hears = true for an ancestor that only another member heard")
 	}
 	says := func(m peer.Meta, hears bool) {
 		m.Hears = hears
-		n.gossip.met(m, m.Raft)
+		n.gossip.RecordConfirmed(m, m.Raft)
 		n.shareLives(false)
 	}
-	says(p.meta, false)
+	says(p.Claim, false)
 	if heard := n.OldLife(); heard.Member != "" {
 		t.Errorf("OldLife() = %+v after the member hears it no more", heard)
 	}
-	says(p.meta, true)
-	says(startedAgain(p.meta), false)
+	says(p.Claim, true)
+	says(startedAgain(p.Claim), false)
 	if n.OldLife().Member == "" {
 		t.Error("the next process of the member, which heard nothing yet, ends the report of the process before")
 	}

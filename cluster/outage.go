@@ -49,7 +49,7 @@ func (n *Node) NoLeader() string {
 func (n *Node) outage() outage {
 	o := outage{}
 	if since := n.leaderless.Load(); since != 0 {
-		o.lasts = n.gossip.mono() - time.Duration(since)
+		o.lasts = n.mono() - time.Duration(since)
 	}
 	for _, m := range n.Members() {
 		if !m.Voter {
@@ -57,7 +57,7 @@ func (n *Node) outage() outage {
 		}
 		o.voters++
 		reason, tried := n.peerContacts.last(m.ID)
-		early := m.NotAliveSince == n.gossip.began && o.lasts < answerWithin // just after the start; the voter may be alive
+		early := m.NotAliveSince == n.gossip.Began && o.lasts < answerWithin // just after the start; the voter may be alive
 		if m.ID != n.ID() && (reason != "" || !tried && !m.Alive && !early) {
 			o.silent = append(o.silent, silentVoter{m.label(), reason})
 		}
@@ -118,7 +118,7 @@ func (n *Node) noteLeader(known bool) {
 	if known {
 		begun, ended = ended, begun
 	}
-	if begun.CompareAndSwap(0, int64(max(n.gossip.mono(), 1))) {
+	if begun.CompareAndSwap(0, int64(max(n.mono(), 1))) {
 		ended.Store(0)
 		n.peerContacts.reset()
 	}
@@ -147,9 +147,9 @@ func (n *Node) probe() {
 // greetAll shakes hands with all other members, and with live nodes of this cluster that this node does not know as members.
 func (n *Node) greetAll() {
 	address := make(map[raft.ServerID]string)
-	for _, p := range n.gossip.all() {
-		if p.alive && p.meta.Cluster == n.id.Cluster() {
-			address[raft.ServerID(p.meta.ID)] = p.meta.Raft
+	for _, p := range n.gossip.Peers() {
+		if p.Alive && p.Claim.Cluster == n.id.Cluster() {
+			address[raft.ServerID(p.Claim.ID)] = p.Claim.Raft
 		}
 	}
 	for _, s := range n.servers() {

@@ -42,9 +42,9 @@ func (n *Node) judge(h transport.Greeting, verified string) transport.Reply {
 		return transport.Reply{Refused: transport.MemberRemoved, Detail: "the caller was removed"}
 	}
 	if verified != "" {
-		n.gossip.met(h.From, "")
+		n.gossip.RecordConfirmed(h.From, "")
 	} else {
-		n.gossip.learn(h.From, false)
+		n.gossip.RecordClaim(h.From, false)
 	}
 	return transport.Reply{From: n.meta()}
 }
@@ -74,16 +74,16 @@ func (n *Node) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 // where lists the addresses at which a node may be: first the address of the last successful handshake, then the address in
 // the Raft configuration, then hints, which others claimed. certain is the number of addresses before the hints.
 func (n *Node) where(id string) (addresses []string, certain int) {
-	p, _ := n.gossip.peer(id)
+	p, _ := n.gossip.Peer(id)
 	<-n.opened
-	if p.at != "" {
-		addresses = append(addresses, p.at)
+	if p.DialedAt != "" {
+		addresses = append(addresses, p.DialedAt)
 	}
-	if s, ok := n.server(id); ok && peer.HostPort(s.Address) != p.at {
+	if s, ok := n.server(id); ok && peer.HostPort(s.Address) != p.DialedAt {
 		addresses = append(addresses, peer.HostPort(s.Address))
 	}
 	certain = len(addresses)
-	for _, hint := range slices.Backward(p.hints) {
+	for _, hint := range slices.Backward(p.Hints) {
 		if !slices.Contains(addresses, hint) {
 			addresses = append(addresses, hint)
 		}
@@ -140,6 +140,6 @@ func (n *Node) Handshake(to *Node) error {
 		n.onRefused(err)
 		return err
 	}
-	n.gossip.met(reply.From, reply.From.Raft)
+	n.gossip.RecordConfirmed(reply.From, reply.From.Raft)
 	return nil
 }

@@ -16,12 +16,12 @@ import (
 func TestForgedClaimsAreHints(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
-	p, _ := n.gossip.peer(id)
-	honest := p.meta
-	n.gossip.met(honest, "at:1")
+	p, _ := n.gossip.Peer(id)
+	honest := p.Claim
+	n.gossip.RecordConfirmed(honest, "at:1")
 	forged := honest
 	forged.Starts, forged.Raft, forged.API, forged.Gossip, forged.Commands = 1<<62, "forged:1", "forged:2", "forged:3", 99
-	n.gossip.learn(forged, true)
+	n.gossip.RecordClaim(forged, true)
 	if reply := n.judge(transport.Greeting{From: forged, To: n.ID()}, ""); reply.Err() != nil {
 		t.Fatal(reply.Err())
 	}
@@ -36,29 +36,29 @@ func TestForgedClaimsAreHints(t *testing.T) {
 	if err != nil || m.API != honest.API || m.Gossip != honest.Gossip || m.Commands != honest.Commands {
 		t.Errorf("Member() = %+v, %v, want the data of %+v", m, err, honest)
 	}
-	if unmet := n.gossip.unmet(); len(unmet) != 1 {
+	if unmet := n.gossip.UnconfirmedClaims(); len(unmet) != 1 {
 		t.Errorf("%d claims are to be checked, want 1", len(unmet))
 	}
-	n.gossip.met(honest, "at:1")
-	if unmet := n.gossip.unmet(); len(unmet) != 0 {
+	n.gossip.RecordConfirmed(honest, "at:1")
+	if unmet := n.gossip.UnconfirmedClaims(); len(unmet) != 0 {
 		t.Errorf("claims %v are to be checked after a handshake", unmet)
 	}
 	stalled := honest
 	stalled.Stalled = true // too briefly for a message of gossip
-	n.gossip.met(stalled, "at:1")
-	records := map[string]peer.Meta{honest.Process: honest}
-	if unmet := n.gossip.unmetAmong(records); !slices.Equal(unmet, []peer.Meta{honest}) {
+	n.gossip.NotifyUpdate(&memberlist.Node{Name: honest.GossipName(), Meta: honest.Encode()})
+	n.gossip.RecordConfirmed(stalled, "at:1")
+	if unmet := n.gossip.UnconfirmedClaims(); !slices.Equal(unmet, []peer.Meta{honest}) {
 		t.Errorf("claims %v are to be checked, want that of memberlist", unmet)
 	}
-	n.gossip.met(honest, "at:1")
-	if unmet := n.gossip.unmetAmong(records); len(unmet) != 0 {
+	n.gossip.RecordConfirmed(honest, "at:1")
+	if unmet := n.gossip.UnconfirmedClaims(); len(unmet) != 0 {
 		t.Errorf("claims %v are to be checked after a handshake, and memberlist has the same", unmet)
 	}
 	moved := startedAgain(honest)
 	moved.API = "moved:2"
-	n.gossip.learn(moved, true)
-	if p, _ := n.gossip.peer(id); p.meta != moved {
-		t.Errorf("the next start is not heard: %+v", p.meta)
+	n.gossip.RecordClaim(moved, true)
+	if p, _ := n.gossip.Peer(id); p.Claim != moved {
+		t.Errorf("the next start is not heard: %+v", p.Claim)
 	}
 }
 
@@ -66,35 +66,24 @@ func TestForgedClaimsAreHints(t *testing.T) {
 func TestForgedStartLeaves(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
-	p, _ := n.gossip.peer(id)
-	honest, forged := p.meta, startedAgain(p.meta)
+	p, _ := n.gossip.Peer(id)
+	honest, forged := p.Claim, startedAgain(p.Claim)
 	node := func(m peer.Meta) *memberlist.Node { return &memberlist.Node{Name: m.GossipName(), Meta: m.Encode()} }
 	for _, m := range []peer.Meta{honest, forged} {
 		if err := n.gossip.NotifyAlive(node(m)); err != nil {
 			t.Fatal(err)
 		}
 		n.gossip.NotifyJoin(node(m))
-		n.gossip.met(honest, honest.Raft)
-		n.gossip.learn(m, true)
+		n.gossip.RecordConfirmed(honest, honest.Raft)
+		n.gossip.RecordClaim(m, true)
 	}
 	n.gossip.NotifyLeave(node(forged))
-	if p, _ := n.gossip.peer(id); !p.alive || p.meta != honest {
+	if p, _ := n.gossip.Peer(id); !p.Alive || p.Claim != honest {
 		t.Errorf("the member looks dead: %+v", p)
 	}
 	n.gossip.NotifyLeave(node(honest))
-	if p, _ := n.gossip.peer(id); p.alive {
+	if p, _ := n.gossip.Peer(id); p.Alive {
 		t.Error("the member looks alive after it left")
-	}
-}
-
-func TestHintsAreBounded(t *testing.T) {
-	t.Parallel()
-	var hints []string
-	for _, address := range []string{"a", "b", "c", "d", "b", "e"} {
-		hints = hinted(hints, address)
-	}
-	if !slices.Equal(hints, []string{"c", "d", "b", "e"}) {
-		t.Errorf("hints %v", hints)
 	}
 }
 
@@ -102,13 +91,13 @@ func TestHintsAreBounded(t *testing.T) {
 func TestOldClaimToStallDoesNotCount(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
-	p, _ := n.gossip.peer(id)
-	stalled := p.meta
+	p, _ := n.gossip.Peer(id)
+	stalled := p.Claim
 	stalled.Stalled = true
-	n.gossip.met(stalled, "at:1")
+	n.gossip.RecordConfirmed(stalled, "at:1")
 	voter := raft.Server{ID: raft.ServerID(id), Suffrage: raft.Voter, Address: "at:1"}
 	for led, want := range map[time.Duration]bool{time.Second + 1: false, stalledKnown + 1: true} {
-		n.ledFrom.Store(int64(n.gossip.mono() - led))
+		n.ledFrom.Store(int64(n.mono() - led))
 		if m := n.describe(voter, peer.Meta{}, ""); m.Stalled != want {
 			t.Errorf("with a leader for %v: %+v, want stalled %t", led, m, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/snowraft/snowraft/cluster/gossip"
 	"github.com/snowraft/snowraft/cluster/peer"
 )
 
@@ -30,18 +31,18 @@ func (n *Node) tooOld(m peer.Meta) (used uint32, ok bool) {
 
 // programRefused reports whether a node is not added because of its program. If so, it sends the refusal to the node. Only the
 // leader's reconcile calls it.
-func (n *Node) programRefused(p peerInfo) bool {
-	used, refused := n.tooOld(p.meta)
+func (n *Node) programRefused(p gossip.Peer) bool {
+	used, refused := n.tooOld(p.Claim)
 	if !refused {
 		return false
 	}
-	if n.gossip.first("program of " + p.meta.GossipName()) {
+	if n.logged.Allow("program of " + p.Claim.GossipName()) {
 		n.logger.Warn("member not added: its program does not know the commands that the cluster uses; start the newer program there",
-			"peer", p.meta.Name, "peer_id", p.meta.ID, "address", p.meta.Raft, "used", used, "known", p.meta.Commands)
+			"peer", p.Claim.Name, "peer_id", p.Claim.ID, "address", p.Claim.Raft, "used", used, "known", p.Claim.Commands)
 	}
-	raw, err := json.Marshal(programRefusal{Process: p.meta.Process, Used: used})
+	raw, err := json.Marshal(programRefusal{Process: p.Claim.Process, Used: used})
 	if err == nil { // always
-		n.gossip.sendTo(p.address(), append([]byte{programRefused}, raw...))
+		n.gossip.SendTo(p.GossipAddress(), append([]byte{programRefused}, raw...))
 	}
 	return true
 }

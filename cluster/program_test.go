@@ -34,7 +34,7 @@ func TestTooOldProgramIsNotAdded(t *testing.T) {
 	}{{1, false}, {0, false}, {2, true}} {
 		m = startedAgain(m)
 		m.Commands = c.knows
-		n.gossip.learn(m, true)
+		n.gossip.RecordClaim(m, true)
 		for range 3 {
 			n.reconciled(t)
 		}
@@ -63,7 +63,7 @@ func TestRefusedProgram(t *testing.T) {
 	} {
 		n := c.node()
 		n.failed, n.logger, n.cfg.Commands = make(chan struct{}), slog.New(slog.DiscardHandler), 1
-		n.gossip.refusals = map[byte]func([]byte){programRefused: n.onProgramRefused}
+		n.gossip.Handlers = map[byte]func([]byte){programRefused: n.onProgramRefused}
 		raw, err := json.Marshal(programRefusal{Process: cmp.Or(c.process, n.process), Used: c.used})
 		if err != nil {
 			t.Fatal(err)

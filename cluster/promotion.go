@@ -27,9 +27,9 @@ func (n *Node) promotable(servers []raft.Server, now time.Time) (found raft.Serv
 		if s.Suffrage == raft.Voter || !n.fit(s.ID) {
 			continue
 		}
-		p, _ := n.gossip.peer(string(s.ID))
+		p, _ := n.gossip.Peer(string(s.ID))
 		f, was := n.fitSince[s.ID]
-		if starts := p.known().Starts; !was || f.starts != starts {
+		if starts := p.Known().Starts; !was || f.starts != starts {
 			f = fitness{now, starts}
 		}
 		fit[s.ID] = f
@@ -43,6 +43,6 @@ func (n *Node) promotable(servers []raft.Server, now time.Time) (found raft.Serv
 
 // fit reports whether a nonvoter may become a voter: it is alive, may vote, and this leader has seen it replicate.
 func (n *Node) fit(id raft.ServerID) bool {
-	p, known := n.gossip.peer(string(id))
-	return known && p.alive && !p.meta.Nonvoter && !p.met.Nonvoter && n.replicated.follows(id, n.leads.Load(), n.gossip.mono())
+	p, known := n.gossip.Peer(string(id))
+	return known && p.Alive && !p.Claim.Nonvoter && !p.Confirmed.Nonvoter && n.replicated.follows(id, n.leads.Load(), n.mono())
 }

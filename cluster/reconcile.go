@@ -38,7 +38,7 @@ func (n *Node) reconcileLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		case <-n.gossip.changed:
+		case <-n.gossip.Changes():
 		}
 	}
 }
@@ -66,17 +66,17 @@ func (n *Node) reconcile() error {
 		}
 		return err
 	}
-	for _, p := range n.gossip.all() {
-		if !p.alive || known[p.meta.ID] || len(known) >= maxMembers ||
-			p.meta.Cluster != "" && p.meta.Cluster != n.id.Cluster() || n.cfg.Removed.IsRemoved(p.meta.ID) {
+	for _, p := range n.gossip.Peers() {
+		if !p.Alive || known[p.Claim.ID] || len(known) >= maxMembers ||
+			p.Claim.Cluster != "" && p.Claim.Cluster != n.id.Cluster() || n.cfg.Removed.IsRemoved(p.Claim.ID) {
 			continue
 		}
 		if n.programRefused(p) || n.nameRefused(p) || n.namesOpen() {
 			continue
 		}
-		err := n.settle(n.raft.AddNonvoter(raft.ServerID(p.meta.ID), peer.RaftAddress(p.meta.ID, p.meta.Raft), 0, enqueueTimeout))
+		err := n.settle(n.raft.AddNonvoter(raft.ServerID(p.Claim.ID), peer.RaftAddress(p.Claim.ID, p.Claim.Raft), 0, enqueueTimeout))
 		if err == nil {
-			n.logger.Info("member joined as nonvoter", "peer", p.meta.Name, "peer_id", p.meta.ID, "address", p.meta.Raft, "actor", actorLeader)
+			n.logger.Info("member joined as nonvoter", "peer", p.Claim.Name, "peer_id", p.Claim.ID, "address", p.Claim.Raft, "actor", actorLeader)
 		}
 		return err
 	}

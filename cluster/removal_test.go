@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/gossip"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/transport"
 )
@@ -21,20 +22,20 @@ func TestDeadMemberIsForgottenWithItsRemoval(t *testing.T) {
 	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3)
 	b.cfg.GossipHost, c.cfg.GossipHost = "b", "c"
 	members := map[string]bool{b.ID(): true, c.ID(): true}
-	a.gossip.standing = func(id string) (bool, bool) { return members[id], members[id] }
+	a.gossip = gossip.New(a.gossipConfig(), a.meta, func(id string) (bool, bool) { return members[id], members[id] }, gossip.NewMisunderstood(a.logger))
 	for _, n := range []*Node{b, c} {
 		a.hear(n)
 		a.gossip.NotifyLeave(&memberlist.Node{Name: n.meta().GossipName(), Meta: n.meta().Encode()})
 	}
-	if a.gossip.forget(); len(a.strangers()) != 2 {
+	if a.gossip.ForgetGone(); len(a.strangers()) != 2 {
 		t.Errorf("strangers() = %v, want two dead members", a.strangers())
 	}
 	delete(members, c.ID())
-	a.gossip.forget()
+	a.gossip.ForgetGone()
 	if got := a.strangers(); len(got) != 1 || got[0] != b.meta().Gossip {
 		t.Errorf("strangers() = %v after a removal, want %s", got, b.meta().Gossip)
 	}
-	if _, known := a.gossip.peer(c.ID()); known {
+	if _, known := a.gossip.Peer(c.ID()); known {
 		t.Error("the removed member is still known")
 	}
 }
@@ -71,7 +72,7 @@ func TestRemovedDeadMemberLeavesNoConnection(t *testing.T) {
 	if err := n.raft.AddNonvoter(raft.ServerID(dead.ID), address, 0, 0).Error(); err != nil {
 		t.Fatal(err)
 	}
-	n.gossip.learn(dead, false)
+	n.gossip.RecordClaim(dead, false)
 	conn, err := n.stream.DialTerms(address, patience)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +81,7 @@ func TestRemovedDeadMemberLeavesNoConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the removed member is forgotten, and the connection to it is closed", func() bool {
-		_, known := n.gossip.peer(dead.ID)
+		_, known := n.gossip.Peer(dead.ID)
 		return !known && errors.Is(conn.SetDeadline(time.Time{}), net.ErrClosed)
 	})
 }

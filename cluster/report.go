@@ -30,11 +30,11 @@ func (n *Node) report() {
 	tick := time.NewTicker(reportInterval)
 	defer tick.Stop()
 	r, c := reporter{logger: n.logger, events: n.cfg.Events}, chronicle{events: n.cfg.Events, self: n.ID()}
-	first := settling{until: n.gossip.mono() + settleFor}
+	first := settling{until: n.mono() + settleFor}
 	for {
 		changed := n.LeaderChanged()
 		members := n.Members()
-		s, now := n.sighting(members), n.gossip.mono()
+		s, now := n.sighting(members), n.mono()
 		s.quorum = first.quorum(s.quorum, now)
 		r.look(s, now)
 		c.look(s, members)

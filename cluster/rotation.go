@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/gossip"
 )
 
 // choose returns the fingerprint of the secret with which a member signs and encrypts: the first secret in its file that all
@@ -38,7 +40,7 @@ func (n *Node) rotate() {
 		changed := n.cfg.Keys.Changed()
 		if own := n.cfg.Keys.Fingerprints(); !slices.Equal(own, reported) {
 			n.logger.Info("secrets changed", "fingerprints", own)
-			n.gossip.announce()
+			n.gossip.Announce()
 			reported = own
 		}
 		n.sign()
@@ -56,20 +58,20 @@ func (n *Node) sign() {
 	var reports [][]string
 	servers := n.servers()
 	complete := len(servers) > 0
-	heard := func(p peerInfo) { reports = append(reports, p.meta.Fingerprints()) }
+	heard := func(p gossip.Peer) { reports = append(reports, p.Claim.Fingerprints()) }
 	for _, s := range servers {
-		p, known := n.gossip.peer(string(s.ID))
+		p, known := n.gossip.Peer(string(s.ID))
 		switch {
 		case s.ID == raft.ServerID(n.ID()):
-		case known && p.meta.Keys != "":
+		case known && p.Claim.Keys != "":
 			heard(p)
 		default:
 			complete = false
 		}
 	}
 	if len(servers) == 0 { // this node waits for a cluster, as the others do
-		for _, p := range n.gossip.all() {
-			if p.alive && p.meta.Keys != "" {
+		for _, p := range n.gossip.Peers() {
+			if p.Alive && p.Claim.Keys != "" {
 				heard(p)
 			}
 		}

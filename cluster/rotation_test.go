@@ -16,6 +16,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/gossip"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -255,10 +256,10 @@ func TestForeignSecretIsExplained(t *testing.T) {
 			d := start(t, "d", 0, []string{a.meta().Gossip}, c.stranger...)
 			for who, said := range map[*host]error{a: c.here, d: c.there} {
 				eventually(t, who.cfg.Name+" says "+said.Error(), func() bool {
-					return slices.ContainsFunc(who.ForeignPeers(), func(p ForeignPeer) bool { return p.Address == "127.0.0.1" && p.Problem == said.Error() })
+					return slices.ContainsFunc(who.ForeignPeers(), func(p gossip.ForeignPeer) bool { return p.Address == "127.0.0.1" && p.Problem == said.Error() })
 				})
 			}
-			if err := d.gossip.join(a.meta().Gossip); !errors.Is(err, c.there) {
+			if err := d.gossip.Join(a.meta().Gossip); !errors.Is(err, c.there) {
 				t.Errorf("join() = %v, want %v", err, c.there)
 			}
 			if _, _, err := a.Contact(t.Context(), d.meta().Gossip); !errors.Is(err, peer.ErrUnreachable) || !errors.Is(err, c.here) {

@@ -20,21 +20,6 @@ const (
 	seedsHalt = time.Minute
 )
 
-// OtherClusterError reports that a node belongs to another cluster. It wraps ErrOtherCluster.
-type OtherClusterError struct {
-	Name, Address string // name and Raft address of the node
-	Theirs, Ours  string // cluster IDs
-
-	id   string // ID of the node
-	seed bool   // the node is at the gossip address that is being contacted
-}
-
-func (e *OtherClusterError) Error() string {
-	return fmt.Sprintf("%v: %s (%s) is in cluster %s, this member in cluster %s", peer.ErrOtherCluster, e.Name, e.Address, e.Theirs, e.Ours)
-}
-
-func (*OtherClusterError) Unwrap() error { return peer.ErrOtherCluster }
-
 // seeds holds the state of the addresses in --join.
 type seeds struct {
 	since   time.Duration   // start of the node, on the monotonic clock
@@ -47,11 +32,11 @@ type seeds struct {
 // would issue the same IDs. A member of a larger cluster stays in its own, and so does a member whose seed is in an ancestor
 // of its cluster.
 func (n *Node) contacted(address string, err error) {
-	other, ok := errors.AsType[*OtherClusterError](err)
+	other, ok := errors.AsType[*peer.OtherClusterError](err)
 	if !ok || !slices.Contains(n.cfg.Join, address) || slices.Contains(n.lives.Known().Ancestors, other.Theirs) {
 		return
 	}
-	if n.alone() && n.gossip.mono()-n.seeds.since <= seedsHalt && n.confirmed(other) {
+	if n.alone() && n.mono()-n.seeds.since <= seedsHalt && n.confirmed(other) {
 		n.Fail(fmt.Errorf("the data directory %s belongs to cluster %s, which has no other member, but %s belongs to cluster %s; both clusters may issue the same IDs. "+
 			"To keep the data, start without %s in --join; to join that cluster, move the directory away and start with an empty one",
 			n.cfg.DataDir, other.Ours, address, other.Theirs, address))
@@ -66,8 +51,8 @@ func (n *Node) contacted(address string, err error) {
 
 // confirmed reports whether the node of another cluster is at the seed and names its other cluster when it is dialed. Gossip
 // is not enough: another node may have answered meanwhile, and a recorded message can be replayed.
-func (n *Node) confirmed(other *OtherClusterError) bool {
-	return other.seed && n.greeter != nil && errors.Is(n.greeter.Greet(raft.ServerID(other.id), raft.ServerAddress(other.Address)), peer.ErrOtherCluster)
+func (n *Node) confirmed(other *peer.OtherClusterError) bool {
+	return other.Contacted && n.greeter != nil && errors.Is(n.greeter.Greet(raft.ServerID(other.ID), raft.ServerAddress(other.Address)), peer.ErrOtherCluster)
 }
 
 // alone reports whether this node is the only one in its Raft configuration.

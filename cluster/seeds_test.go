@@ -24,7 +24,7 @@ func closing(n *Node) func() { return func() { _ = n.Close(context.Background())
 func withSeeds(n *Node, join ...string) *Node {
 	s := &Node{cfg: n.cfg, logger: n.logger, id: n.id, gossip: n.gossip, lives: n.lives, raft: n.raft, opened: n.opened, failed: make(chan struct{})}
 	s.cfg.Join = join
-	s.seeds = seeds{since: n.gossip.mono(), foreign: make(map[string]bool), tried: make(chan struct{})}
+	s.seeds = seeds{since: n.mono(), foreign: make(map[string]bool), tried: make(chan struct{})}
 	return s
 }
 
@@ -78,7 +78,7 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 				}
 			}
 			err := c.err
-			other := &OtherClusterError{seed: !c.elsewhere, Name: "b", Address: "b:1", Theirs: cmp.Or(c.theirs, uuid.NewString()), Ours: n.ClusterID()}
+			other := &peer.OtherClusterError{Contacted: !c.elsewhere, Name: "b", Address: "b:1", Theirs: cmp.Or(c.theirs, uuid.NewString()), Ours: n.ClusterID()}
 			if err == nil {
 				err = other
 			}

@@ -28,10 +28,10 @@ func (n *Node) seeking() seeking {
 	if own.Expect > 0 {
 		s.seen = append(s.seen, own.Name)
 	}
-	for _, p := range n.gossip.all() {
-		m := p.known()
+	for _, p := range n.gossip.Peers() {
+		m := p.Known()
 		switch {
-		case !p.alive:
+		case !p.Alive:
 		case m.Cluster != "":
 			s.through = m.Name
 		case m.Quorum == knowsEarlier:

@@ -36,7 +36,7 @@ func (n *Node) announceStall() {
 	}
 	if n.unannounced > 0 {
 		n.unannounced--
-		n.gossip.announce()
+		n.gossip.Announce()
 	}
 }
 
@@ -64,10 +64,10 @@ func shortID(id string) string { return id[:min(len(id), 4)] }
 func (n *Node) silentToLeader(id string, leader raft.ServerID) bool {
 	if string(leader) == n.ID() {
 		term := n.LeadingTerm()
-		return term != 0 && n.replicated.silent(raft.ServerID(id), term, n.gossip.mono())
+		return term != 0 && n.replicated.silent(raft.ServerID(id), term, n.mono())
 	}
-	p, _ := n.gossip.peer(string(leader))
-	if p.meta.Silent == "" || id == string(leader) || !slices.Contains(strings.Split(p.meta.Silent, ","), shortID(id)) {
+	p, _ := n.gossip.Peer(string(leader))
+	if p.Claim.Silent == "" || id == string(leader) || !slices.Contains(strings.Split(p.Claim.Silent, ","), shortID(id)) {
 		return false
 	}
 	others, _ := n.otherVoters()
@@ -87,5 +87,5 @@ func (n *Node) unansweredBy(id string) bool {
 // ledForSome reports whether this node has known a leader for stalledKnown.
 func (n *Node) ledForSome() bool {
 	since := n.ledFrom.Load()
-	return since != 0 && n.gossip.mono()-time.Duration(since) >= stalledKnown
+	return since != 0 && n.mono()-time.Duration(since) >= stalledKnown
 }

@@ -22,7 +22,7 @@ func (n *Node) Statistics() Statistics {
 	if !n.IsLeader() {
 		return s
 	}
-	now := n.gossip.mono()
+	now := n.mono()
 	n.replicated.mu.Lock()
 	defer n.replicated.mu.Unlock()
 	for id, a := range n.replicated.followers {

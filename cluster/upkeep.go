@@ -25,7 +25,7 @@ func (n *Node) watch() {
 		others, need := n.otherVoters()
 		n.cfg.Watch.SetAlone(len(others)+need == 0) // need is at least 1 for a nonvoter
 		if ask || !n.cfg.Watch.Settled() {
-			n.gossip.askClocks()
+			n.gossip.RequestClocks()
 		}
 		if d := write.lasts(n.store.Writing(), n.cfg.Watch.Now()); d > n.cfg.Timing.DiskStall && n.raft.State() == raft.Leader {
 			// The leader's heartbeats continue, so no other voter would be elected (hashicorp/raft#503).
@@ -35,12 +35,9 @@ func (n *Node) watch() {
 			n.Fail(peer.ErrRemoved)
 		}
 		n.announceStall()
-		n.gossip.forget()
-		n.gossip.probes.keep(func(id string) bool { member, _ := n.gossip.standing(id); return member })
+		n.gossip.ForgetGone()
 		hears = n.shareLives(hears)
-		if len(n.gossip.unmet()) > 0 {
-			notify(n.gossip.claims)
-		}
+		n.gossip.RecheckClaims()
 		if n.stream != nil && n.stream.CloseAbandoned(n.ServerAddr) {
 			n.network.CloseStreams() // the pool has buffers for each address
 		}
@@ -105,7 +102,7 @@ func (n *Node) rejoin() {
 			if n.ctx.Err() != nil {
 				return
 			}
-			err := n.gossip.join(addr)
+			err := n.gossip.Join(addr)
 			if slices.Contains(n.cfg.Join, addr) {
 				n.seedContacts.note(addr, err)
 			}
@@ -135,7 +132,7 @@ func (n *Node) meet() {
 		select {
 		case <-n.ctx.Done():
 			return
-		case <-n.gossip.claims:
+		case <-n.gossip.Claimed():
 		}
 		if n.ctx.Err() != nil { // both channels were ready
 			return
@@ -144,7 +141,7 @@ func (n *Node) meet() {
 			continue
 		}
 		var wg sync.WaitGroup
-		for _, m := range n.gossip.unmet() {
+		for _, m := range n.gossip.UnconfirmedClaims() {
 			wg.Go(func() {
 				if err := n.greeter.Greet(raft.ServerID(m.ID), raft.ServerAddress(m.Raft)); err != nil {
 					n.logger.Debug("handshake with member rejected; retrying", "name", m.Name, "error", err)
@@ -166,13 +163,13 @@ func (n *Node) meet() {
 func (n *Node) strangers() []string {
 	live := map[string]bool{n.meta().Gossip: true}
 	addrs := slices.Clone(n.cfg.Join)
-	for _, p := range n.gossip.all() {
-		if p.alive {
-			live[p.meta.Gossip] = true
-		} else if p.meta.Gossip != "" {
-			addrs = append(addrs, p.meta.Gossip)
-			if p.met.Gossip != "" && p.met.Gossip != p.meta.Gossip {
-				addrs = append(addrs, p.met.Gossip)
+	for _, p := range n.gossip.Peers() {
+		if p.Alive {
+			live[p.Claim.Gossip] = true
+		} else if p.Claim.Gossip != "" {
+			addrs = append(addrs, p.Claim.Gossip)
+			if p.Confirmed.Gossip != "" && p.Confirmed.Gossip != p.Claim.Gossip {
+				addrs = append(addrs, p.Confirmed.Gossip)
 			}
 		}
 	}

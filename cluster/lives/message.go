@@ -13,9 +13,10 @@ import (
 const (
 	// MaxMessage bounds a message in bytes: 1,024 ancestors and the addresses of 16 members fit.
 	MaxMessage = 1<<16 - 1
-	// MaxAncestors and MaxMembers bound the lists of a message.
+	// MaxAncestors bounds the ancestors in a message.
 	MaxAncestors = 1024
-	MaxMembers   = 16
+	// MaxMembers bounds the members in a message.
+	MaxMembers = 16
 )
 
 // Message is a node's message about its cluster, the half of an exchange.

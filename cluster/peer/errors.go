@@ -3,6 +3,7 @@ package peer
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/snowraft/snowraft/cluster/screen"
@@ -68,3 +69,18 @@ var networkReasons = []struct{ in, short string }{
 	{"EOF", "connection closed"},
 	{screen.ErrRefused.Error(), "no member's gossip answers there"},
 }
+
+// OtherClusterError reports that a node belongs to another cluster. It wraps ErrOtherCluster.
+type OtherClusterError struct {
+	Name, Address string // name and Raft address of the node
+	Theirs, Ours  string // cluster IDs
+
+	ID        string // ID of the node
+	Contacted bool   // the node is at the gossip address that was contacted
+}
+
+func (e *OtherClusterError) Error() string {
+	return fmt.Sprintf("%v: %s (%s) is in cluster %s, this member in cluster %s", ErrOtherCluster, e.Name, e.Address, e.Theirs, e.Ours)
+}
+
+func (*OtherClusterError) Unwrap() error { return ErrOtherCluster }

@@ -59,6 +59,7 @@ const (
 	MaxKeys = 4
 )
 
+// Encode returns the form in which metadata are sent.
 func (m Meta) Encode() []byte {
 	raw, err := json.Marshal(m)
 	if err != nil {

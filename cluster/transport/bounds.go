@@ -32,9 +32,11 @@ const (
 )
 
 var (
+	// ErrContradicts reports a message of a leader that contradicts committed entries.
 	ErrContradicts = errors.New("the leader's history contradicts what this member knows to be committed")
-	ErrOpposed     = errors.New("a voter opposes this leader")
-	errWitness     = errors.New("this member keeps its log as evidence that others were set back")
+	// ErrOpposed reports that another node refused a message of this leader with ErrContradicts.
+	ErrOpposed = errors.New("a voter opposes this leader")
+	errWitness = errors.New("this member keeps its log as evidence that others were set back")
 )
 
 var errImplausible = errors.New("implausible raft message")

@@ -32,6 +32,7 @@ type Guarded struct {
 	wg      sync.WaitGroup
 }
 
+// NewGuarded returns a guarded transport around inner. See the fields of Guarded for the functions.
 func NewGuarded(inner Transport, ready <-chan struct{}, bounds func() Bounds,
 	appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse), received func(command any), refused func(error),
 ) *Guarded {

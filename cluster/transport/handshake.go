@@ -44,7 +44,8 @@ const (
 	forRaft  purpose = ""
 	forTerms purpose = "terms" // see terms
 	forLoss  purpose = "loss"  // see Loss
-	ForLives purpose = "lives" // see lives.Message
+	// ForLives is the purpose of an exchange of lives, see lives.Message.
+	ForLives purpose = "lives"
 )
 
 // Reply is the acceptor's answer. A refusal contains no IDs, because any program may have dialed.
@@ -60,12 +61,16 @@ type Reply struct {
 type refusal string
 
 const (
-	accepted      refusal = ""
-	OtherCluster  refusal = "other-cluster"
-	OtherNode     refusal = "other-node"
+	accepted refusal = ""
+	// OtherCluster refuses a node of another cluster, or of none.
+	OtherCluster refusal = "other-cluster"
+	// OtherNode refuses a caller that wants another node, or is not the node of its certificate.
+	OtherNode refusal = "other-node"
+	// MemberRemoved refuses a member that was removed.
 	MemberRemoved refusal = "removed"
 	duplicate     refusal = "duplicate"
-	Malformed     refusal = "error"
+	// Malformed refuses a greeting that cannot be answered.
+	Malformed refusal = "error"
 )
 
 // sendGreeting runs the dialer's side and returns the acceptor's claims.

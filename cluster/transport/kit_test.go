@@ -1,11 +1,9 @@
 package transport
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,26 +28,6 @@ func eventually(t *testing.T, what string, is func() bool) {
 		}
 	}
 }
-
-// logged is a searchable log.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func (l *logged) lines(with string) int { return strings.Count(l.String(), with) }
 
 // secrets are the secrets of these tests, the same in each test.
 var secrets = []trust.Secret{trust.NewSecret(), trust.NewSecret()}

@@ -13,7 +13,7 @@ type Links struct {
 	opened  uint64 // counts all links
 	open    map[Origin]*openLinks
 	hosts   map[string]*openHost // keyed by the ID of the node
-	missed  Origin              // process of the last call of miss
+	missed  Origin               // process of the last call of MarkMissed
 	returns uint64               // counts the links that a missed process opened while it had none
 	Changed broadcast.Signal     // sent when a process opens its first link, or its last link closes
 }

@@ -25,6 +25,7 @@ type Resuming struct {
 	waiting map[raft.ServerID]chan struct{} // closed at the next answer to a heartbeat
 }
 
+// NewResuming returns a transport that asks replicates whether this node leads in a term and replicates to a member.
 func NewResuming(inner *Guarded, replicates func(id raft.ServerID, term uint64) bool) *Resuming {
 	return &Resuming{Guarded: inner, replicates: replicates, waiting: make(map[raft.ServerID]chan struct{})}
 }

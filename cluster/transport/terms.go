@@ -51,6 +51,7 @@ type TermClient struct {
 	closed error // cause of close; nil before
 }
 
+// NewTermClient returns a client that opens its connections with dial.
 func NewTermClient(dial func(raft.ServerAddress, time.Duration) (net.Conn, error)) *TermClient {
 	return &TermClient{dial: dial, conns: make(map[raft.ServerAddress]*termConn)}
 }

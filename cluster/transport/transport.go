@@ -31,8 +31,10 @@ const (
 	// from one address, which several members may share.
 	maxRaftConns     = 1024
 	maxRaftConnsFrom = 512
-	Timeout          = 5 * time.Second
-	PoolSize         = 3
+	// Timeout bounds each of raft's requests.
+	Timeout = 5 * time.Second
+	// PoolSize is the number of connections to each node that are kept.
+	PoolSize = 3
 )
 
 // StreamLayer carries raft over TCP connections that begin with a handshake, inside TLS if the cluster has a secret.
@@ -77,6 +79,7 @@ type Owner struct {
 	ClaimLife      func(c lives.Claim)   // called with the address of a member that was not expected there
 }
 
+// NewStreamLayer returns a layer that accepts connections from l, which it closes, for an owner. keys is nil without a secret.
 func NewStreamLayer(l net.Listener, keys *trust.Keys, node Owner, logger *slog.Logger) *StreamLayer {
 	if node.Connect == nil {
 		node.Connect = new(net.Dialer).DialContext

@@ -1,5 +1,5 @@
 // Package lines bounds the log lines that unauthenticated peers and lasting failures can cause. Without a bound, any host that
-// reaches a port could fill the disk. The main types are [Limit] and [Repeat].
+// reaches a port could fill the disk. The types are [Limit], [Repeat] and [Once].
 package lines
 
 import (
@@ -33,5 +33,28 @@ func (l *Limit) Allow() bool {
 		return false
 	}
 	l.count++
+	return true
+}
+
+// Once remembers which lines were logged. Its zero value is ready to use. It is safe for concurrent use.
+type Once struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// mostOnce bounds the lines that a Once remembers.
+const mostOnce = 1000
+
+// Allow reports whether it is called with this line for the first time. It returns false after too many lines.
+func (o *Once) Allow(line string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.seen[line] || len(o.seen) >= mostOnce {
+		return false
+	}
+	if o.seen == nil {
+		o.seen = make(map[string]bool)
+	}
+	o.seen[line] = true
 	return true
 }

@@ -1,6 +1,7 @@
-package cluster
+package gossip
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -36,5 +37,16 @@ func TestRosterIsFull(t *testing.T) {
 	r.joined("5")
 	if len(r.names) > 3 {
 		t.Errorf("%d names", len(r.names))
+	}
+}
+
+func TestHintsAreBounded(t *testing.T) {
+	t.Parallel()
+	var hints []string
+	for _, address := range []string{"a", "b", "c", "d", "b", "e"} {
+		hints = addHint(hints, address)
+	}
+	if !slices.Equal(hints, []string{"c", "d", "b", "e"}) {
+		t.Errorf("hints %v", hints)
 	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package gossip
 
 import (
 	"log/slog"
@@ -27,7 +27,7 @@ func TestIndirectPingsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from := packets{in: make(chan *memberlist.Packet)}
 		refused := 0
-		s := newScreened(from, nil, func(net.Addr, error, bool) { refused++ }, slog.New(slog.DiscardHandler))
+		s := newScreenedTransport(from, nil, func(net.Addr, error, bool) { refused++ }, slog.New(slog.DiscardHandler))
 		defer s.wait()
 		defer func() { _ = s.Shutdown() }()
 		indirect := labeled(append([]byte{1}, packed(map[string]any{"SeqNo": 1, "Target": []byte{127, 0, 0, 1}, "Port": 7, "Node": "a/1"})...))

@@ -1,4 +1,4 @@
-package cluster
+package gossip
 
 import (
 	"bufio"
@@ -20,13 +20,13 @@ type requestedConn struct {
 	to   io.Writer    // seals the answer; nil if the answer is not sealed
 }
 
-func (c *requestedConn) hear() error {
+func (c *requestedConn) readRequest() error {
 	if err := c.SetReadDeadline(time.Now().Add(gossipTimeout)); err != nil {
 		return err
 	}
 	said, err := c.request()
 	if err != nil {
-		c.explain(err)
+		c.explainRefusal(err)
 		return err
 	}
 	c.Place.Spoke() // memberlist answers at once, and closes
@@ -55,9 +55,9 @@ func (c *requestedConn) request() ([]byte, error) {
 	return said, err
 }
 
-// explain answers a caller that this node cannot understand, so that the caller can log the reason. The answer has no content:
+// explainRefusal answers a caller that this node cannot understand, so that the caller can log the reason. The answer has no content:
 // its form alone shows whether this node seals its messages.
-func (c *requestedConn) explain(reason error) {
+func (c *requestedConn) explainRefusal(reason error) {
 	_ = c.SetWriteDeadline(time.Now().Add(gossipTimeout))
 	switch {
 	case errors.Is(reason, screen.ErrSealed):

@@ -1,4 +1,4 @@
-package cluster
+package gossip
 
 import (
 	"encoding/binary"
@@ -31,39 +31,40 @@ type clockAsked struct {
 	sent time.Time
 }
 
-// askClocks requests the clocks of all members that gossip reaches, and forgets earlier questions: an answer that takes so
+// RequestClocks requests the clocks of all members that gossip reaches, and forgets earlier questions: an answer that takes so
 // long is too imprecise.
-func (g *gossip) askClocks() {
+func (g *View) RequestClocks() {
 	asked, now := make(map[uint64]clockAsked), g.watch.Now().Mono
 	to := make(map[uint64]memberlist.Address)
 	g.mu.Lock()
 	for id, p := range g.peers {
-		if member, _ := g.standing(id); member && p.alive {
+		if member, _ := g.standing(id); member && p.Alive {
 			number := rand.Uint64()
 			asked[number] = clockAsked{id: id, at: now, sent: time.Now()}
-			to[number] = p.address()
+			to[number] = p.GossipAddress()
 		}
 	}
 	for _, q := range g.asked {
 		if now-q.at >= min(unansweredAfter, g.interval/2).Milliseconds() {
-			g.probes.note(q.id, ProbeFailures{UDP: 1})
+			g.probes.add(q.id, ProbeFailures{UDP: 1})
 		}
 	}
 	g.asked = asked
 	g.mu.Unlock()
 	for number, address := range to {
 		question := binary.BigEndian.AppendUint64([]byte{clockQuestion}, number)
-		g.sendTo(address, append(question, g.self().ID...))
+		g.SendTo(address, append(question, g.self().ID...))
 	}
 }
 
-func (p peerInfo) address() memberlist.Address {
-	m := p.known()
+// GossipAddress returns the address of the gossip port of a node's process.
+func (p Peer) GossipAddress() memberlist.Address {
+	m := p.Known()
 	return memberlist.Address{Addr: m.Gossip, Name: m.GossipName()}
 }
 
-// sendTo sends a message, which may get lost.
-func (g *gossip) sendTo(to memberlist.Address, message []byte) {
+// SendTo sends a message, which may get lost.
+func (g *View) SendTo(to memberlist.Address, message []byte) {
 	if err := g.list.SendToAddress(to, message); err != nil {
 		g.logger.Debug("message about clocks not sent", "address", to.Addr, "error", err)
 	}
@@ -71,10 +72,10 @@ func (g *gossip) sendTo(to memberlist.Address, message []byte) {
 
 // NotifyMsg implements memberlist.Delegate. It handles questions for this node's clock, answers to this node's questions, and
 // refusals to add this node.
-func (g *gossip) NotifyMsg(message []byte) {
+func (g *View) NotifyMsg(message []byte) {
 	switch {
-	case len(message) > 1 && g.refusals[message[0]] != nil:
-		g.refusals[message[0]](message[1:])
+	case len(message) > 1 && g.Handlers[message[0]] != nil:
+		g.Handlers[message[0]](message[1:])
 	case len(message) > questionHead && message[0] == clockQuestion:
 		g.mu.Lock()
 		p, known := g.peers[string(message[questionHead:])]
@@ -83,7 +84,7 @@ func (g *gossip) NotifyMsg(message []byte) {
 		if known && open {
 			answer := append([]byte{clockAnswer}, message[1:questionHead]...)
 			answer = binary.BigEndian.AppendUint64(answer, uint64(g.watch.Now().Wall)) //nolint:gosec // the bits are what matters
-			g.sendTo(p.address(), append(answer, g.self().ID...))
+			g.SendTo(p.GossipAddress(), append(answer, g.self().ID...))
 		}
 	case len(message) > answerHead && message[0] == clockAnswer:
 		number := binary.BigEndian.Uint64(message[1:])

@@ -1,4 +1,4 @@
-package cluster
+package gossip
 
 import (
 	"net"
@@ -11,7 +11,7 @@ import (
 )
 
 // failures returns the failed probes of one node, as counted by another.
-func failures(of *Node, id string) ProbeFailures {
+func failures(of *gossiperNode, id string) ProbeFailures {
 	of.gossip.probes.mu.Lock()
 	defer of.gossip.probes.mu.Unlock()
 	return of.gossip.probes.failed[id]
@@ -26,7 +26,7 @@ func TestUnansweredQuestionsCount(t *testing.T) {
 	a.gossip.asked = map[uint64]clockAsked{
 		1: {id: nodeID(2), at: now - unansweredAfter.Milliseconds()}, 2: {id: nodeID(2), at: now - 2*unansweredAfter.Milliseconds()}, 3: {id: nodeID(3), at: now + patience.Milliseconds()},
 	}
-	a.gossip.askClocks()
+	a.gossip.RequestClocks()
 	if got := failures(a, nodeID(2)); got.UDP != 2 {
 		t.Errorf("failures of two old questions: %+v, want 2", got)
 	}
@@ -44,7 +44,7 @@ func TestUnansweredQuestionsCount(t *testing.T) {
 	default:
 		t.Error("an answer gave no round trip")
 	}
-	a.gossip.askClocks()
+	a.gossip.RequestClocks()
 	if got := failures(a, nodeID(2)); got.UDP != 2 {
 		t.Errorf("failures after an answer: %+v, want 2", got)
 	}
@@ -63,7 +63,7 @@ func TestFailedConnectionsToMembersCount(t *testing.T) {
 		id   string
 		want uint64
 	}{{nodeID(3), 0}, {nodeID(2), 1}} {
-		a.gossip.peers = map[string]peerInfo{c.id: {meta: peer.Meta{ID: c.id, Gossip: closed}}}
+		a.gossip.peers = map[string]Peer{c.id: {Claim: peer.Meta{ID: c.id, Gossip: closed}}}
 		if _, err := a.gossip.screen.DialAddressTimeout(memberlist.Address{Addr: closed}, time.Second); err == nil {
 			t.Fatal("connected to a closed port")
 		}
@@ -71,7 +71,7 @@ func TestFailedConnectionsToMembersCount(t *testing.T) {
 			t.Errorf("failures of %s: %+v, want %d", c.id, got, c.want)
 		}
 	}
-	a.gossip.probes.keep(func(string) bool { return false })
+	a.gossip.probes.forgetExcept(func(string) bool { return false })
 	if got := failures(a, nodeID(2)); got != (ProbeFailures{}) {
 		t.Errorf("failures of a removed member: %+v", got)
 	}

@@ -1,4 +1,4 @@
-package cluster
+package gossip
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func TestSecuredGossipIsSealed(t *testing.T) {
 		sent = append(sent, bytes.Clone(b))
 	}}
 	keys := keyed(t, 0)
-	s := newScreened(tap, newKeyring(keys), func(net.Addr, error, bool) {}, slog.New(slog.DiscardHandler))
+	s := newScreenedTransport(tap, newKeyring(keys), func(net.Addr, error, bool) {}, slog.New(slog.DiscardHandler))
 	defer func() {
 		_ = s.Shutdown()
 		s.wait()

@@ -1,35 +1,60 @@
-package cluster
+package gossip
 
 import (
 	"bytes"
 	"log/slog"
+	"net"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/memberlist"
 
 	"github.com/snowraft/snowraft/cluster/logging"
+	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
+// gossiperNode is a node of which only the gossip is there.
+type gossiperNode struct {
+	cfg    Config
+	own    peer.Meta
+	gossip *View
+}
+
+func (n *gossiperNode) ID() string { return n.own.ID }
+
+func (n *gossiperNode) meta() peer.Meta {
+	n.own.Gossip = net.JoinHostPort(n.cfg.Host, strconv.Itoa(n.cfg.Port))
+	return n.own
+}
+
+// gossiper returns a node whose gossip is not open.
+func gossiper(number int) *gossiperNode {
+	n := &gossiperNode{own: someMeta(), cfg: Config{Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}), Logger: slog.New(slog.DiscardHandler)}}
+	n.own.ID = nodeID(number)
+	n.own.Cluster = ""
+	n.gossip = New(&n.cfg, n.meta, func(string) (bool, bool) { return true, true }, NewMisunderstood(n.cfg.Logger))
+	return n
+}
+
 // gossiping returns a node that gossips, whose clock is ahead by a given time. It probes no other node.
-func gossiping(t *testing.T, number int, ahead time.Duration, standing func(string) (member, voter bool)) *Node {
+func gossiping(t *testing.T, number int, ahead time.Duration, standing func(string) (member, voter bool)) *gossiperNode {
 	t.Helper()
 	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip", nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := waiting(nodeID(number), 3)
-	n.cfg.Gossip, n.cfg.GossipHost, n.cfg.GossipPort = transport, "127.0.0.1", transport.GetAutoBindPort()
-	n.cfg.Timing.GossipProbe = time.Hour
+	n := gossiper(number)
+	n.cfg.Transport, n.cfg.Host, n.cfg.Port, n.cfg.Probe = transport, "127.0.0.1", transport.GetAutoBindPort(), time.Hour
 	system := clock.System()
 	n.cfg.Watch = clock.NewWatch(func() clock.Reading {
 		r := system()
 		r.Wall += ahead.Milliseconds()
 		return r
 	}, nil, clock.Limits{MaxOffset: time.Second})
-	n.gossip = newGossip(&n.cfg, n.meta, standing, newForeign(slog.New(slog.DiscardHandler)))
-	if err := n.gossip.open(&n.cfg); err != nil {
+	n.gossip = New(&n.cfg, n.meta, standing, NewMisunderstood(slog.New(slog.DiscardHandler)))
+	if err := n.gossip.Open(&n.cfg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -44,14 +69,14 @@ func TestAskClocks(t *testing.T) {
 	t.Parallel()
 	member := func(id string) (bool, bool) { return id != nodeID(3), id != nodeID(3) }
 	a, b, stranger := gossiping(t, 1, 0, member), gossiping(t, 2, time.Hour, member), gossiping(t, 3, 2*time.Hour, member)
-	for _, n := range []*Node{b, stranger} {
-		eventually(t, "a contacts another node", func() bool { return a.gossip.join(n.meta().Gossip) == nil })
+	for _, n := range []*gossiperNode{b, stranger} {
+		eventually(t, "a contacts another node", func() bool { return a.gossip.Join(n.meta().Gossip) == nil })
 	}
 	if a.cfg.Watch.Settled() {
 		t.Fatal("settled before the first question")
 	}
 	eventually(t, "a member answers", func() bool {
-		a.gossip.askClocks()
+		a.gossip.RequestClocks()
 		return a.cfg.Watch.Settled()
 	})
 	if d, ok := a.cfg.Watch.PeerOffset(b.ID()); !ok || (d-time.Hour).Abs() > time.Minute {
@@ -65,7 +90,7 @@ func TestAskClocks(t *testing.T) {
 // TestForeignClockMessages checks that a node ignores clocks that it did not request.
 func TestForeignClockMessages(t *testing.T) {
 	t.Parallel()
-	n := waiting(nodeID(1), 3)
+	n := gossiper(1)
 	empty := append([]byte{clockAnswer}, make([]byte, 16)...)
 	answer, another := append(bytes.Clone(empty), nodeID(2)...), append(bytes.Clone(empty), nodeID(3)...)
 	for _, message := range [][]byte{
@@ -94,7 +119,7 @@ func TestForeignClockMessages(t *testing.T) {
 func TestNonvoterClockIsShownOnly(t *testing.T) {
 	t.Parallel()
 	for _, votes := range []bool{false, true} {
-		a, b := waiting(nodeID(1), 3), waiting(nodeID(2), 3)
+		a, b := gossiper(1), gossiper(2)
 		a.gossip.standing = func(string) (member, voter bool) { return true, votes }
 		a.gossip.asked = map[uint64]clockAsked{0: {id: b.ID()}}
 		a.gossip.NotifyMsg(append(append([]byte{clockAnswer}, make([]byte, 16)...), b.ID()...))

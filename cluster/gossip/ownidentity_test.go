@@ -1,4 +1,4 @@
-package cluster
+package gossip
 
 import (
 	"log/slog"
@@ -13,32 +13,25 @@ func TestMemberHearsOfItsCopy(t *testing.T) {
 	t.Parallel()
 	log, own := new(logged), someMeta()
 	logger := slog.New(slog.NewTextHandler(log, nil))
-	cfg := Config{Logger: logger, Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}), Timing: Timing{}.withDefaults()}
-	g := newGossip(&cfg, func() peer.Meta { return own }, func(string) (member, voter bool) { return true, true }, newForeign(logger))
+	cfg := Config{Logger: logger, Watch: clock.NewWatch(clock.System(), nil, clock.Limits{})}
+	g := New(&cfg, func() peer.Meta { return own }, func(string) (member, voter bool) { return true, true }, NewMisunderstood(logger))
 	before := own
 	before.Starts, before.Process = before.Starts-1, peer.NewProcess()
 	for range 3 {
-		g.learn(before, true)
-		g.learn(own, true)
+		g.RecordClaim(before, true)
+		g.RecordClaim(own, true)
 	}
 	if n := log.lines("another process"); n != 0 {
 		t.Errorf("%d lines about the predecessor", n)
 	}
 	for range 3 {
-		g.learn(startedAgain(own), true)
+		g.RecordClaim(startedAgain(own), true)
 	}
 	copied := startedAgain(own)
 	for range 3 {
-		g.learn(copied, true)
+		g.RecordClaim(copied, true)
 	}
 	if n := log.lines("another process"); n != 4 {
 		t.Errorf("%d lines about four copies", n)
-	}
-	n, refused := &Node{logger: logger, gossip: g}, startedAgain(own)
-	for range 3 {
-		n.onDuplicate(refused, own)
-	}
-	if n := log.lines("second process of a member rejected"); n != 1 {
-		t.Errorf("%d lines about a copy that was refused", n)
 	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package gossip
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ import (
 
 // besieged is the gossip of a member, over TCP and UDP, for strangers to attack.
 type besieged struct {
-	*gossip
+	*View
 	addr string
 }
 
@@ -42,13 +42,12 @@ func besiegeWith(t *testing.T, keys *trust.Keys) besieged {
 	}
 	port := transport.GetAutoBindPort()
 	own := peer.Meta{ID: uuid.NewString(), Name: "a", Starts: 1, Process: peer.NewProcess(), Raft: "127.0.0.1:1", Gossip: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
-	cfg := &Config{Watch: clock.NewWatch(clock.System(), nil, clock.Limits{MaxOffset: time.Second}), Logger: logger, Gossip: transport, GossipHost: "127.0.0.1", GossipPort: port, Keys: keys}
-	cfg.Timing = cfg.Timing.withDefaults()
-	g := newGossip(cfg, func() peer.Meta { return own }, func(string) (bool, bool) { return false, false }, newForeign(slog.New(slog.DiscardHandler)))
-	if err := g.open(cfg); err != nil {
+	cfg := &Config{Watch: clock.NewWatch(clock.System(), nil, clock.Limits{MaxOffset: time.Second}), Logger: logger, Transport: transport, Host: "127.0.0.1", Port: port, Probe: time.Second, Keys: keys}
+	g := New(cfg, func() peer.Meta { return own }, func(string) (bool, bool) { return false, false }, NewMisunderstood(slog.New(slog.DiscardHandler)))
+	if err := g.Open(cfg); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = g.close() })
+	t.Cleanup(func() { _ = g.Close() })
 	return besieged{g, own.Gossip}
 }
 

@@ -1,4 +1,4 @@
-package cluster
+package gossip
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ const (
 	maxStreamsFrom = 16
 )
 
-// screened is a gossip transport that passes only messages of members' form to memberlist. With other bytes, memberlist's
+// screenedTransport is a gossip transport that passes only messages of members' form to memberlist. With other bytes, memberlist's
 // allocations, decompression or indexing could crash the process. The transport checks datagrams, streams that others open,
 // and the answers on streams that this node opens to addresses from gossip.
 //
@@ -29,7 +29,7 @@ const (
 // check. A recorded datagram can be replayed. It is then stale gossip, which memberlist ignores by its incarnations; and
 // questions for clocks contain a random number. Requests on streams are bound to nothing, but a replayed request is stale
 // gossip too. Answers on streams are bound to their request.
-type screened struct {
+type screenedTransport struct {
 	memberlist.NodeAwareTransport
 	keys *keyring
 	// misheard is called for each message that cannot be read; answer is true on a stream that this node opened.
@@ -47,8 +47,8 @@ type screened struct {
 	wg       sync.WaitGroup
 }
 
-func newScreened(inner memberlist.NodeAwareTransport, keys *keyring, misheard func(net.Addr, error, bool), logger *slog.Logger) *screened {
-	s := &screened{
+func newScreenedTransport(inner memberlist.NodeAwareTransport, keys *keyring, misheard func(net.Addr, error, bool), logger *slog.Logger) *screenedTransport {
+	s := &screenedTransport{
 		NodeAwareTransport: inner, keys: keys, misheard: misheard, logger: logger, places: places.New(maxStreams, maxStreamsFrom),
 		indirect: rate.NewLimiter(maxIndirect, maxIndirect), packets: make(chan *memberlist.Packet), streams: make(chan net.Conn), closed: make(chan struct{}),
 	}
@@ -64,13 +64,13 @@ const maxIndirect = 100
 var errTooMany = errors.New("too many indirect pings")
 
 // PacketCh implements memberlist.Transport.
-func (s *screened) PacketCh() <-chan *memberlist.Packet { return s.packets }
+func (s *screenedTransport) PacketCh() <-chan *memberlist.Packet { return s.packets }
 
 // StreamCh implements memberlist.Transport.
-func (s *screened) StreamCh() <-chan net.Conn { return s.streams }
+func (s *screenedTransport) StreamCh() <-chan net.Conn { return s.streams }
 
 // DialAddressTimeout implements memberlist.NodeAwareTransport.
-func (s *screened) DialAddressTimeout(addr memberlist.Address, timeout time.Duration) (net.Conn, error) {
+func (s *screenedTransport) DialAddressTimeout(addr memberlist.Address, timeout time.Duration) (net.Conn, error) {
 	conn, err := s.NodeAwareTransport.DialAddressTimeout(addr, timeout)
 	if err != nil {
 		if s.undialed != nil {
@@ -82,7 +82,7 @@ func (s *screened) DialAddressTimeout(addr memberlist.Address, timeout time.Dura
 }
 
 // WriteToAddress implements memberlist.NodeAwareTransport.
-func (s *screened) WriteToAddress(b []byte, addr memberlist.Address) (time.Time, error) {
+func (s *screenedTransport) WriteToAddress(b []byte, addr memberlist.Address) (time.Time, error) {
 	if sign := s.keys.present().sign; sign != nil {
 		b = screen.Seal(sign, gossipLabel, b)
 	}
@@ -90,24 +90,24 @@ func (s *screened) WriteToAddress(b []byte, addr memberlist.Address) (time.Time,
 }
 
 // WriteTo implements memberlist.Transport.
-func (s *screened) WriteTo(b []byte, addr string) (time.Time, error) {
+func (s *screenedTransport) WriteTo(b []byte, addr string) (time.Time, error) {
 	return s.WriteToAddress(b, memberlist.Address{Addr: addr})
 }
 
 // DialTimeout implements memberlist.Transport.
-func (s *screened) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+func (s *screenedTransport) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	return s.DialAddressTimeout(memberlist.Address{Addr: addr}, timeout)
 }
 
 // Shutdown implements memberlist.Transport.
-func (s *screened) Shutdown() error {
+func (s *screenedTransport) Shutdown() error {
 	s.once.Do(func() { close(s.closed) })
-	return discard(s.NodeAwareTransport)
+	return Discard(s.NodeAwareTransport)
 }
 
-// discard shuts down a gossip transport from which no other goroutine reads. The transport delivers messages through
+// Discard shuts down a gossip transport from which no other goroutine reads. The transport delivers messages through
 // unbuffered channels, and its shutdown waits for their delivery. So discard reads the channels until the shutdown is done.
-func discard(t memberlist.NodeAwareTransport) error {
+func Discard(t memberlist.NodeAwareTransport) error {
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
@@ -125,9 +125,9 @@ func discard(t memberlist.NodeAwareTransport) error {
 }
 
 // wait waits until all goroutines of the transport have ended. Call it after Shutdown.
-func (s *screened) wait() { s.wg.Wait() }
+func (s *screenedTransport) wait() { s.wg.Wait() }
 
-func (s *screened) runPackets() {
+func (s *screenedTransport) runPackets() {
 	for {
 		select {
 		case <-s.closed:
@@ -141,7 +141,7 @@ func (s *screened) runPackets() {
 				err = errTooMany
 			}
 			if err != nil {
-				s.refused(p.From, err)
+				s.noteRefused(p.From, err)
 				continue
 			}
 			p.Buf = raw
@@ -154,7 +154,7 @@ func (s *screened) runPackets() {
 	}
 }
 
-func (s *screened) runStreams() {
+func (s *screenedTransport) runStreams() {
 	for {
 		select {
 		case <-s.closed:
@@ -165,13 +165,15 @@ func (s *screened) runStreams() {
 				_ = conn.Close()
 				continue
 			}
-			s.wg.Go(func() { s.look(&requestedConn{Conn: places.Conn{Conn: conn, Place: place}, ring: s.keys.present()}) })
+			s.wg.Go(func() {
+				s.readRequest(&requestedConn{Conn: places.Conn{Conn: conn, Place: place}, ring: s.keys.present()})
+			})
 		}
 	}
 }
 
-// look reads the request of a stranger, and passes the stream on if the request has the form of a member's request.
-func (s *screened) look(conn *requestedConn) {
+// readRequest reads the request of a stranger, and passes the stream on if the request has the form of a member's request.
+func (s *screenedTransport) readRequest(conn *requestedConn) {
 	stop := make(chan struct{})
 	defer close(stop)
 	go func() { // Shutdown does not wait for a silent peer
@@ -181,8 +183,8 @@ func (s *screened) look(conn *requestedConn) {
 		case <-stop:
 		}
 	}()
-	if err := conn.hear(); err != nil {
-		s.refused(conn.RemoteAddr(), err)
+	if err := conn.readRequest(); err != nil {
+		s.noteRefused(conn.RemoteAddr(), err)
 		_ = conn.Close()
 		return
 	}
@@ -193,7 +195,7 @@ func (s *screened) look(conn *requestedConn) {
 	}
 }
 
-func (s *screened) refused(from net.Addr, err error) {
+func (s *screenedTransport) noteRefused(from net.Addr, err error) {
 	s.logger.Debug("gossip message rejected", "address", from, "error", err)
 	s.misheard(from, err, false)
 }

@@ -1,4 +1,4 @@
-package cluster
+package gossip
 
 import (
 	"cmp"
@@ -31,10 +31,10 @@ type ForeignPeer struct {
 	At      time.Time // time of the last contact
 }
 
-// foreign remembers the peers that this member cannot understand, and logs each at most once per foreignLogged. The source of
+// Misunderstood remembers the peers that this member cannot understand, and logs each at most once per foreignLogged. The source of
 // a datagram can be forged. So peers heard only by datagrams have their own limits of memory and log lines, and take nothing
 // from peers heard on a stream.
-type foreign struct {
+type Misunderstood struct {
 	logger *slog.Logger
 
 	streams, datagrams lines.Limit // limits of log lines
@@ -55,12 +55,13 @@ type heardForeign struct {
 	stream     bool      // heard on a stream
 }
 
-func newForeign(logger *slog.Logger) *foreign {
-	return &foreign{logger: logger, heard: make(map[foreignKey]heardForeign)}
+// NewMisunderstood returns an empty memory, which logs to logger.
+func NewMisunderstood(logger *slog.Logger) *Misunderstood {
+	return &Misunderstood{logger: logger, heard: make(map[foreignKey]heardForeign)}
 }
 
-// note records an error of a connection or of a message from an address, if it reveals a problem with a secret.
-func (f *foreign) note(from net.Addr, err error) {
+// Note records an error of a connection or of a message from an address, if it reveals a problem with a secret.
+func (f *Misunderstood) Note(from net.Addr, err error) {
 	problem := peer.Misunderstanding(err)
 	if problem == nil || from == nil {
 		return
@@ -72,18 +73,18 @@ func (f *foreign) note(from net.Addr, err error) {
 	h, known := f.heard[key]
 	if !known || !datagram && !h.stream {
 		h.stream = !datagram
-		f.makeRoom(h.stream)
+		f.forgetOldest(h.stream)
 	}
 	h.host, h.at = peer.Host(from), now
-	if (h.logged.IsZero() || now.Sub(h.logged) >= foreignLogged) && f.line(h.stream) {
+	if (h.logged.IsZero() || now.Sub(h.logged) >= foreignLogged) && f.allowLine(h.stream) {
 		h.logged = now
 		f.logger.Warn("peer cannot be understood", "address", from, "reason", problem)
 	}
 	f.heard[key] = h
 }
 
-// makeRoom forgets the least recently heard peer of a kind if there are too many of that kind. Requires f.mu held.
-func (f *foreign) makeRoom(stream bool) {
+// forgetOldest forgets the least recently heard peer of a kind if there are too many of that kind. Requires f.mu held.
+func (f *Misunderstood) forgetOldest(stream bool) {
 	var count int
 	var oldest foreignKey
 	var at time.Time
@@ -101,18 +102,16 @@ func (f *foreign) makeRoom(stream bool) {
 	}
 }
 
-// line reports whether a line about a stream or a datagram may be logged now. If so, the line counts against its limit.
-func (f *foreign) line(stream bool) bool {
+// allowLine reports whether a line about a stream or a datagram may be logged now. If so, the line counts against its limit.
+func (f *Misunderstood) allowLine(stream bool) bool {
 	if stream {
 		return f.streams.Allow()
 	}
 	return f.datagrams.Allow()
 }
 
-// ForeignPeers lists the peers that were heard in the last minute and that this member cannot understand.
-func (n *Node) ForeignPeers() []ForeignPeer { return n.foreign.list() }
-
-func (f *foreign) list() []ForeignPeer {
+// List returns the peers that were heard in the last minute.
+func (f *Misunderstood) List() []ForeignPeer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var peers []ForeignPeer

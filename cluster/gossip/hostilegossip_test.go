@@ -1,4 +1,4 @@
-package cluster
+package gossip
 
 import (
 	"bytes"
@@ -87,7 +87,7 @@ func TestGossipJoinsStrangerWithoutPanicOrMemory(t *testing.T) {
 		}()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		err = b.join(l.Addr().String())
+		err = b.Join(l.Addr().String())
 		runtime.ReadMemStats(&after)
 		if err == nil {
 			t.Errorf("%s: join() succeeded", name)
@@ -227,7 +227,7 @@ func TestAnnouncementsTakeTurns(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for range 50 {
-				b.announce()
+				b.Announce()
 			}
 		})
 	}
