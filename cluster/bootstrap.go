@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/leadership"
 	"github.com/snowraft/snowraft/cluster/peer"
 )
 
@@ -150,6 +151,6 @@ func (n *Node) startCluster(start func() error) {
 // standFirst stands for election without waiting for a leader. No other node can lead, because this node has just started the
 // cluster, or is its only member.
 func (n *Node) standFirst() {
-	n.elections.expect(n.Term()+1, ElectionStart)
+	n.elections.Expect(n.Term()+1, leadership.Start)
 	n.guarded.StandForElection(n.ctx)
 }

@@ -7,13 +7,11 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/leadership"
 	"github.com/snowraft/snowraft/cluster/peer"
 )
 
 var (
-	// ErrNotLeader reports that this node does not lead, or is not ready to lead yet. Nothing was appended: a retry at another
-	// node is safe.
-	ErrNotLeader = errors.New("this member is not the leader")
 	// ErrUnknownOutcome reports that a proposal may or may not be committed, now or later.
 	ErrUnknownOutcome = errors.New("the outcome of the proposal is unknown")
 	// ErrClosed reports that the node was closed, or that it halted and is about to be closed; it then wraps the failure too.
@@ -42,8 +40,9 @@ var (
 	ErrNotAlive = errors.New("the member is not alive")
 )
 
-// Errors about peers, from the package that the parts of a node share.
+// Errors of the parts of a node.
 var (
+	ErrNotLeader         = leadership.ErrNotLeader
 	ErrRemoved           = peer.ErrRemoved
 	ErrDuplicate         = peer.ErrDuplicate
 	ErrMemberUnreachable = peer.ErrUnreachable

@@ -1,6 +1,10 @@
 package cluster
 
-import "github.com/hashicorp/raft"
+import (
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/leadership"
+)
 
 // observeLeader announces and counts the leaders that raft learns of, until the node closes.
 func (n *Node) observeLeader() {
@@ -35,3 +39,8 @@ func (n *Node) HasLeader() bool {
 // LeaderChanges returns the number of times that this node learned of a leader since it started. It includes this node itself,
 // and counts a returning leader again.
 func (n *Node) LeaderChanges() uint64 { return n.leaders.Load() }
+
+// ElectionsWon returns the number of elections that this node won since it started, by cause. Each cause is present.
+func (n *Node) ElectionsWon() map[leadership.Cause]uint64 {
+	return n.elections.Counts()
+}

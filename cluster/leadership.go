@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/leadership"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/events"
 )
@@ -46,8 +47,8 @@ func (n *Node) follow() {
 			}
 			if leads {
 				term := n.Term()
-				cause := n.elections.win(term)
-				n.cfg.Events.Note(events.Election, slog.LevelInfo, fmt.Sprintf("%s was elected leader in term %d: %s", n.cfg.Name, term, cause.because()))
+				cause := n.elections.CountWin(term)
+				n.cfg.Events.Note(events.Election, slog.LevelInfo, fmt.Sprintf("%s was elected leader in term %d: %s", n.cfg.Name, term, cause.Because()))
 				stop = n.startLeading()
 			}
 			n.leader.Send()
@@ -206,7 +207,7 @@ func (n *Node) InTouch() bool {
 func (n *Node) onReceived(command any) {
 	switch r := command.(type) {
 	case *raft.TimeoutNowRequest: // a leader has chosen this node as its successor
-		n.elections.expect(n.Term()+1, ElectionTransfer)
+		n.elections.Expect(n.Term()+1, leadership.Transfer)
 	case *raft.AppendEntriesRequest:
 		if r.Term >= n.Term() {
 			n.heard.CompareAndSwap(0, r.LeaderCommitIndex)

@@ -107,7 +107,7 @@ func (n *Node) reconciled(t *testing.T) {
 
 // acknowledges simulates a follower's answer that it has all entries up to last, as if all were committed.
 func (n *Node) acknowledges(id string, last uint64) {
-	n.replicated.observe(raft.ServerID(id),
+	n.replicated.Observe(raft.ServerID(id),
 		&raft.AppendEntriesRequest{Term: n.Term(), PrevLogEntry: last, LeaderCommitIndex: n.CommitIndex()},
 		&raft.AppendEntriesResponse{Term: n.Term(), Success: true}, n.mono())
 }
@@ -159,54 +159,6 @@ func TestFitNonvoterIsPromoted(t *testing.T) {
 	n.gossip.RecordClaim(m, true)
 	if !n.fit(raft.ServerID(id)) {
 		t.Error("fit() = false for a live node that replicates")
-	}
-}
-
-// A node becomes a voter only if this leader recently saw it acknowledge entries in this term.
-func TestOnlyReplicationIsObserved(t *testing.T) {
-	t.Parallel()
-	const now = time.Hour
-	entries := make([]*raft.Log, 3)
-	for name, c := range map[string]struct {
-		args    raft.AppendEntriesRequest
-		resp    raft.AppendEntriesResponse
-		later   time.Duration
-		term    uint64
-		follows bool
-	}{
-		"all":            {args: raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 900, LeaderCommitIndex: 900}, resp: raft.AppendEntriesResponse{Term: 3, Success: true}, term: 3, follows: true},
-		"nearly all":     {args: raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 647, Entries: entries, LeaderCommitIndex: 900}, resp: raft.AppendEntriesResponse{Term: 3, Success: true}, term: 3, follows: true},
-		"behind":         {args: raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 649, LeaderCommitIndex: 900}, resp: raft.AppendEntriesResponse{Term: 3, Success: true}, term: 3},
-		"heartbeat":      {args: raft.AppendEntriesRequest{Term: 3}, resp: raft.AppendEntriesResponse{Term: 3, Success: true}, term: 3},
-		"refused":        {args: raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 900}, resp: raft.AppendEntriesResponse{Term: 3, LastLog: 900}, term: 3},
-		"another answer": {args: raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 900}, resp: raft.AppendEntriesResponse{Term: 2, Success: true}, term: 3},
-		"earlier term":   {args: raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 900}, resp: raft.AppendEntriesResponse{Term: 3, Success: true}, term: 4},
-		"long ago":       {args: raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 900}, resp: raft.AppendEntriesResponse{Term: 3, Success: true}, term: 3, later: mostSilent + 1},
-	} {
-		var r replication
-		r.observe("a", &c.args, &c.resp, now)
-		if got := r.follows("a", c.term, now+c.later); got != c.follows {
-			t.Errorf("%s: follows() = %t", name, got)
-		}
-		if r.follows("b", c.term, now) {
-			t.Errorf("%s: another node follows", name)
-		}
-	}
-}
-
-// A busy leader commits many entries between two answers. It compares an answer with the commit index at the time of sending.
-func TestNonvoterOfBusyLeaderIsFit(t *testing.T) {
-	t.Parallel()
-	var r replication
-	for _, last := range []uint64{1_000, 100_000} {
-		r.observe("a", &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: last, LeaderCommitIndex: last}, &raft.AppendEntriesResponse{Term: 1, Success: true}, 0)
-		if !r.follows("a", 1, 0) {
-			t.Errorf("follows() = false for a node that has all %d entries", last)
-		}
-	}
-	r.observe("a", &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 1_000, LeaderCommitIndex: 100_000}, &raft.AppendEntriesResponse{Term: 1, Success: true}, 0)
-	if r.follows("a", 1, 0) {
-		t.Error("follows() = true for a node that is behind")
 	}
 }
 

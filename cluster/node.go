@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/gossip"
+	"github.com/snowraft/snowraft/cluster/leadership"
 	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
@@ -29,7 +30,7 @@ import (
 // Its goroutines, besides those of raft and memberlist:
 //
 //   - follow: leadership; while leading, also lead and the goroutines that lead starts
-//   - observeLeader, watchLeader: changes of the known leader; the end of the leader's process
+//   - observeLeader, succession: changes of the known leader; the end of the leader's process
 //   - bootstrap, report: until the node belongs to a cluster; log lines and events about the cluster
 //   - watch: clock, disk, own membership
 //   - rejoin, meet, observeLives: seeds and lost members; claims about members; other lives of the cluster
@@ -44,12 +45,11 @@ type Node struct {
 	store       *storage.Store
 	stream      *transport.StreamLayer // nil in simulations
 	network     *raft.NetworkTransport // nil in simulations
-	greeter     transport.Greeter      // nil in simulations whose transport does not implement it
-	witnesses   transport.PeerChecker  // nil like greeter
+	greeter     greeter                // nil in simulations whose transport does not implement it
 	lives       *lives.Observer
 	livesDialer lives.Dialer          // nil like greeter
 	terms       *transport.TermClient // nil in simulations
-	asker       transport.TermAsker
+	asker       termSource
 	raft        *raft.Raft
 	stopped     chan struct{} // closed once raft has stopped, or does not because of its disk
 	guarded     *transport.Guarded
@@ -60,9 +60,9 @@ type Node struct {
 
 	notify       chan bool
 	leads        atomic.Uint64             // term in which this node leads and is ready (entries of earlier terms applied); 0: none
-	replicated   replication               // acknowledgements of the followers, while leading
+	replicated   leadership.Replication    // acknowledgements of the followers, while leading
 	answered     atomic.Value              // raft.ServerID of the voter that answered Verify last
-	hedges       hedges                    // hedges of Verify
+	hedges       leadership.Verifier       // hedges of Verify
 	handedOver   time.Time                 // last transfer of leadership because of the clock; while leading only
 	changing     chan struct{}             // capacity 1; filled while the membership changes, see change
 	fitSince     map[raft.ServerID]fitness // nonvoters that are fit to vote; while leading only
@@ -80,8 +80,8 @@ type Node struct {
 	seedContacts contacts                  // keyed by address
 	peerContacts contacts                  // keyed by node ID; during the present time without a leader
 	links        transport.Links
-	succession   succession
-	elections    elections
+	succession   *leadership.Succession // nil in simulations whose transport cannot check peers
+	elections    leadership.Elections
 	heard        atomic.Uint64 // see Heard
 	proposals    proposals
 	leaders      atomic.Uint64 // see LeaderChanges
@@ -213,7 +213,9 @@ func (n *Node) start() {
 	n.observeLeader()
 	n.wg.Go(n.follow)
 	n.wg.Go(n.watch)
-	n.wg.Go(n.watchLeader)
+	if n.succession != nil {
+		n.wg.Go(func() { n.succession.Run(n.ctx) })
+	}
 	n.wg.Go(n.rejoin)
 	n.wg.Go(n.meet)
 	n.wg.Go(n.observeLives)

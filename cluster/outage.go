@@ -174,3 +174,9 @@ func (n *Node) greetAll() {
 		<-greeted
 	}
 }
+
+// greeter shakes hands with a node and sends nothing more. A simulated Transport may implement it.
+type greeter interface {
+	// Greet returns an error unless the node at the address has the ID and accepts this node.
+	Greet(id raft.ServerID, address raft.ServerAddress) error
+}

@@ -6,14 +6,6 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-const (
-	// mostBehind is the greatest number of log entries that a nonvoter fit for promotion may lack.
-	mostBehind = 250
-	// mostSilent is the greatest time since a nonvoter fit for promotion, or a voter that counts as alive, last acknowledged
-	// entries. The leader sends requests every 200 ms, and gossip takes longer to notice that a node crashed.
-	mostSilent = 2 * time.Second
-)
-
 // fitness holds the time since which a nonvoter is fit to vote, and the number of its start.
 type fitness struct {
 	since  time.Time
@@ -44,5 +36,5 @@ func (n *Node) promotable(servers []raft.Server, now time.Time) (found raft.Serv
 // fit reports whether a nonvoter may become a voter: it is alive, may vote, and this leader has seen it replicate.
 func (n *Node) fit(id raft.ServerID) bool {
 	p, known := n.gossip.Peer(string(id))
-	return known && p.Alive && !p.Claim.Nonvoter && !p.Confirmed.Nonvoter && n.replicated.follows(id, n.leads.Load(), n.mono())
+	return known && p.Alive && !p.Claim.Nonvoter && !p.Confirmed.Nonvoter && n.replicated.IsUpToDate(id, n.leads.Load(), n.mono())
 }

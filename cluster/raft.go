@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/leadership"
 	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/cluster/transport"
@@ -13,13 +14,13 @@ import (
 
 func (n *Node) openRaft() error {
 	trans := n.cfg.Transport
-	n.greeter, _ = trans.(transport.Greeter)
-	n.asker, _ = trans.(transport.TermAsker)
-	n.witnesses, _ = trans.(transport.PeerChecker)
+	n.greeter, _ = trans.(greeter)
+	n.asker, _ = trans.(termSource)
+	checker, _ := trans.(leadership.PeerChecker)
 	n.livesDialer, _ = trans.(lives.Dialer)
 	if trans == nil {
 		n.stream = transport.NewStreamLayer(n.cfg.RaftListener, n.cfg.Keys, n.peering(), n.logger)
-		n.greeter, n.witnesses, n.livesDialer = n.stream, n.stream, n.stream
+		n.greeter, checker, n.livesDialer = n.stream, n.stream, n.stream
 		n.terms = transport.NewTermClient(n.stream.DialTerms)
 		n.asker = n.terms
 		n.network = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
@@ -32,8 +33,11 @@ func (n *Node) openRaft() error {
 		})
 		trans = n.network
 	}
+	if checker != nil {
+		n.succession = leadership.NewSuccession(follower{n}, checker, &n.links, n.cfg.Timing.Heartbeat, n.logger)
+	}
 	n.guarded = transport.NewGuarded(trans, n.opened, n.bounds, func(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) {
-		if lost := n.replicated.observe(id, args, resp, n.mono()); lost > 0 {
+		if lost := n.replicated.Observe(id, args, resp, n.mono()); lost > 0 {
 			n.noteLostBy(id, lost)
 		}
 	}, n.onReceived, n.onRefusedMessage)

@@ -222,27 +222,3 @@ func TestLeaderJudgesItsOwnWatermark(t *testing.T) {
 	r.setBack.Store(true)
 	until(t, "the history is sealed", r.Sealed)
 }
-
-func TestVanishedAcknowledgements(t *testing.T) {
-	t.Parallel()
-	var r replication
-	answer := func(term, prev uint64, had uint64, success bool) uint64 {
-		return r.observe("b", &raft.AppendEntriesRequest{Term: term, PrevLogEntry: prev, Entries: []*raft.Log{{}}},
-			&raft.AppendEntriesResponse{Term: term, LastLog: had, Success: success}, 0)
-	}
-	for i, c := range []struct {
-		term, prev, had uint64
-		success         bool
-		lost            uint64
-	}{
-		{3, 9, 9, true, 0},
-		{3, 10, 10, true, 0},
-		{3, 11, 4, false, 7}, // had acknowledged 11
-		{3, 4, 4, true, 0},   // said once
-		{4, 9, 2, false, 0},  // a later term: it may have removed entries for another leader
-	} {
-		if lost := answer(c.term, c.prev, c.had, c.success); lost != c.lost {
-			t.Errorf("answer %d: %d entries lost, want %d", i, lost, c.lost)
-		}
-	}
-}

@@ -64,7 +64,7 @@ func shortID(id string) string { return id[:min(len(id), 4)] }
 func (n *Node) silentToLeader(id string, leader raft.ServerID) bool {
 	if string(leader) == n.ID() {
 		term := n.LeadingTerm()
-		return term != 0 && n.replicated.silent(raft.ServerID(id), term, n.mono())
+		return term != 0 && n.replicated.IsSilent(raft.ServerID(id), term, n.mono())
 	}
 	p, _ := n.gossip.Peer(string(leader))
 	if p.Claim.Silent == "" || id == string(leader) || !slices.Contains(strings.Split(p.Claim.Silent, ","), shortID(id)) {

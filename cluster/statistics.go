@@ -23,10 +23,9 @@ func (n *Node) Statistics() Statistics {
 		return s
 	}
 	now := n.mono()
-	n.replicated.mu.Lock()
-	defer n.replicated.mu.Unlock()
-	for id, a := range n.replicated.followers {
-		s.Followers = append(s.Followers, FollowerStatistics{ID: string(id), Last: a.last, Age: now - a.at})
+	_, followers := n.replicated.Progress()
+	for id, a := range followers {
+		s.Followers = append(s.Followers, FollowerStatistics{ID: string(id), Last: a.Last, Age: now - a.At})
 	}
 	return s
 }
@@ -40,14 +39,13 @@ func (n *Node) FollowerLags() (lags map[string]uint64, leads bool) {
 		return nil, false
 	}
 	last := n.raft.LastIndex()
-	n.replicated.mu.Lock()
-	defer n.replicated.mu.Unlock()
+	led, followers := n.replicated.Progress()
 	lags = make(map[string]uint64)
-	if n.replicated.term != term {
+	if led != term {
 		return lags, true
 	}
-	for id, a := range n.replicated.followers {
-		lags[string(id)] = last - min(a.last, last)
+	for id, a := range followers {
+		lags[string(id)] = last - min(a.Last, last)
 	}
 	return lags, true
 }

@@ -6,38 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/cluster/leadership"
 	"github.com/snowraft/snowraft/cluster/transport"
 )
-
-// If a voter supported two candidates in one term, both could call an election.
-func TestVoterSpeaksForOneCandidateInATerm(t *testing.T) {
-	t.Parallel()
-	var s succession
-	for i, step := range []struct {
-		term      uint64
-		candidate string
-		want      bool
-	}{
-		{5, "a", true}, {5, "a", true}, {5, "b", false}, {4, "b", false}, {6, "b", true}, {6, "a", false}, {5, "a", false},
-	} {
-		if got := s.promise(step.term, step.candidate); got != step.want {
-			t.Errorf("%d: promise(%d, %s) = %v, want %v", i, step.term, step.candidate, got, step.want)
-		}
-	}
-	s.withdraw(5)
-	if s.promise(6, "a") {
-		t.Error("the withdrawal of an earlier term counted")
-	}
-	s.withdraw(6)
-	if !s.promise(6, "a") {
-		t.Error("a withdrawn promise stayed")
-	}
-}
 
 // calledBy counts the elections that these hosts won without a timeout or a transfer.
 func calledBy(hosts []*host) (count uint64) {
 	for _, h := range hosts {
-		count += h.ElectionsWon()[ElectionRefused]
+		count += h.ElectionsWon()[leadership.Refused]
 	}
 	return count
 }

@@ -111,7 +111,7 @@ func (s *StreamLayer) greet(ctx context.Context, id, addr string, what purpose) 
 	return conn, from, conn.SetDeadline(time.Time{})
 }
 
-// Greet implements Greeter.
+// Greet returns an error unless the node at an address has the ID and accepts this node.
 func (s *StreamLayer) Greet(id raft.ServerID, address raft.ServerAddress) error {
 	conn, err := s.Dial(peer.RaftAddress(string(id), string(address)), handshakeTimeout)
 	if err != nil {

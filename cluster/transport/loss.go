@@ -28,15 +28,6 @@ type LossReply struct {
 	Why    string `json:"why,omitempty"` // reason for which it does not agree
 }
 
-// PeerChecker checks whether processes are alive. A simulated Transport may implement it.
-type PeerChecker interface {
-	// ProcessAt shakes hands at the address of a node and returns the process that answers. It fails with
-	// syscall.ECONNREFUSED only if the host refused the connection.
-	ProcessAt(ctx context.Context, id raft.ServerID, address string) (process string, err error)
-	// AskLoss sends a question to a node and returns its answer.
-	AskLoss(ctx context.Context, id raft.ServerID, address raft.ServerAddress, question Loss) (LossReply, error)
-}
-
 // ProcessAt implements Witnesses. A host name may resolve to several addresses: all of them must refuse.
 func (s *StreamLayer) ProcessAt(ctx context.Context, id raft.ServerID, address string) (process string, err error) {
 	host, port, err := net.SplitHostPort(address)

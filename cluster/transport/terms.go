@@ -16,14 +16,6 @@ import (
 	"github.com/snowraft/snowraft/cluster/peer"
 )
 
-// TermAsker requests what a node knows. A simulated Transport may implement it.
-type TermAsker interface {
-	// AskTerm returns the term at some moment after the call began.
-	AskTerm(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (term uint64, err error)
-	// AskMark returns the watermark at some moment after the call began; zero if the node's program keeps none.
-	AskMark(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (Mark, error)
-}
-
 // On a connection that is opened to the Raft port for this purpose, the dialer requests the term with a number of its choice,
 // 8 bytes. The acceptor answers with that number and its term, 16 bytes.
 //

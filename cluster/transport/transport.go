@@ -276,12 +276,6 @@ type Transport interface {
 	raft.WithClose
 }
 
-// Greeter shakes hands with a node and sends nothing more. A simulated Transport may implement it.
-type Greeter interface {
-	// Greet returns an error unless the node at the address has the ID and accepts this node.
-	Greet(id raft.ServerID, address raft.ServerAddress) error
-}
-
 // slottedConn is an established connection with a place. When there are too many, one connection of the address with the most
 // connections is closed: the one that has been silent longest. Raft keeps connections that it does not use, and a stranger
 // can open any number of connections to an open member.

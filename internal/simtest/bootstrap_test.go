@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/cluster/leadership"
 	"github.com/snowraft/snowraft/internal/depth"
 )
 
@@ -41,8 +41,8 @@ func TestFirstElectionNeedsNoTimeout(t *testing.T) {
 	t.Parallel()
 	for _, members := range []int{1, 3, 5} {
 		simulate(t, options{members: members, idle: true}, func(w *world) {
-			won := func() map[cluster.ElectionCause]uint64 { return w.leader().proc().member.Node().ElectionsWon() }
-			if by := won(); by[cluster.ElectionStart] != 1 || by[cluster.ElectionTimeout] != 0 {
+			won := func() map[leadership.Cause]uint64 { return w.leader().proc().member.Node().ElectionsWon() }
+			if by := won(); by[leadership.Start] != 1 || by[leadership.Timeout] != 0 {
 				w.Errorf("new cluster of %d members: elections = %v, want one by start", members, by)
 			}
 			if members > 1 {
@@ -53,7 +53,7 @@ func TestFirstElectionNeedsNoTimeout(t *testing.T) {
 				w.pass(w.between(0, time.Minute))
 				w.startAll()
 				took := w.untilAllIssue(recovery)
-				if by := won(); took > 300*time.Millisecond || by[cluster.ElectionStart] != 1 {
+				if by := won(); took > 300*time.Millisecond || by[leadership.Start] != 1 {
 					w.Errorf("after a restart: IDs after %v, elections = %v, want one by start", took, by)
 				}
 			}

@@ -135,7 +135,7 @@ func (r *raftPort) shake(to *process) error {
 	return r.self.opened().Node().Handshake(to.opened().Node())
 }
 
-// Greet implements transport.Greeter.
+// Greet does what that of transport.StreamLayer does, or of transport.TermClient, between simulated nodes.
 func (r *raftPort) Greet(id raft.ServerID, address raft.ServerAddress) error {
 	to := r.net.at(string(address)).proc()
 	if err := r.reach(to); err != nil {
@@ -147,7 +147,7 @@ func (r *raftPort) Greet(id raft.ServerID, address raft.ServerAddress) error {
 	return r.shake(to)
 }
 
-// ProcessAt implements transport.PeerChecker.
+// ProcessAt does what that of transport.StreamLayer does, or of transport.TermClient, between simulated nodes.
 func (r *raftPort) ProcessAt(ctx context.Context, id raft.ServerID, address string) (string, error) {
 	n := r.net.at(address)
 	if n == nil {
@@ -170,7 +170,7 @@ func (r *raftPort) ProcessAt(ctx context.Context, id raft.ServerID, address stri
 	return to.opened().Node().Process(), nil
 }
 
-// AskLoss implements transport.PeerChecker.
+// AskLoss does what that of transport.StreamLayer does, or of transport.TermClient, between simulated nodes.
 func (r *raftPort) AskLoss(ctx context.Context, id raft.ServerID, address raft.ServerAddress, question transport.Loss) (transport.LossReply, error) {
 	type answer struct {
 		reply transport.LossReply
@@ -193,12 +193,12 @@ func (r *raftPort) AskLoss(ctx context.Context, id raft.ServerID, address raft.S
 	}
 }
 
-// AskTerm implements transport.TermAsker.
+// AskTerm does what that of transport.StreamLayer does, or of transport.TermClient, between simulated nodes.
 func (r *raftPort) AskTerm(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (uint64, error) {
 	return answerOf(ctx, r, id, address, (*cluster.Node).Term)
 }
 
-// AskMark implements transport.TermAsker.
+// AskMark does what that of transport.StreamLayer does, or of transport.TermClient, between simulated nodes.
 func (r *raftPort) AskMark(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (transport.Mark, error) {
 	return answerOf(ctx, r, id, address, (*cluster.Node).Mark)
 }

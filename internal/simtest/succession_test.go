@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/cluster/leadership"
 	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // called returns the number of elections that live members won without a timeout or a transfer.
 func (w *world) called() (count uint64) {
 	for _, n := range w.live() {
-		count += n.proc().member.Node().ElectionsWon()[cluster.ElectionRefused]
+		count += n.proc().member.Node().ElectionsWon()[leadership.Refused]
 	}
 	return count
 }
@@ -71,7 +71,7 @@ func TestKilledLeaderIsReplacedWithoutTimeout(t *testing.T) {
 			for range depth.Of(8, 20) {
 				leader, before := w.follow(), w.called()
 				term := leader.proc().member.Node().Term()
-				before -= leader.proc().member.Node().ElectionsWon()[cluster.ElectionRefused]
+				before -= leader.proc().member.Node().ElectionsWon()[leadership.Refused]
 				w.untilEqualLogs() // a follower with a shorter log than another one would lose its election
 				leader.crash()
 				took := w.replaced(leader)
