@@ -25,7 +25,7 @@ func ReadState(r io.Reader, supported uint32) (*State, error) {
 	if err := in.header(); err != nil {
 		return nil, err
 	}
-	build := &restore{state: NewState(), tokenNames: map[string]bool{}}
+	build := &snapshotDecoder{state: NewState(), tokenNames: map[string]bool{}}
 	for {
 		record, err := in.next()
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// restore builds a state from the records of a snapshot and checks each of them.
-type restore struct {
+// snapshotDecoder builds a state from the records of a snapshot and checks each of them.
+type snapshotDecoder struct {
 	state    *State
 	stage    stage
 	layout   *layout // owner of the workers and grants that follow
@@ -51,34 +51,34 @@ var follows = [...]struct{ from, to stage }{
 }
 
 // add adds a record of any kind except the end record.
-func (r *restore) add(record *commandv1.SnapshotRecord) error {
+func (r *snapshotDecoder) add(record *commandv1.SnapshotRecord) error {
 	switch body := record.GetBody().(type) {
 	case *commandv1.SnapshotRecord_Meta:
-		return r.enter(atMeta, func() error { return r.meta(body.Meta) })
+		return r.enterStage(atMeta, func() error { return r.meta(body.Meta) })
 	case *commandv1.SnapshotRecord_Layout:
-		return r.enter(atLayout, func() error { return r.addLayout(body.Layout) })
+		return r.enterStage(atLayout, func() error { return r.addLayout(body.Layout) })
 	case *commandv1.SnapshotRecord_Worker:
-		return r.enter(atWorker, func() error { return r.addWorker(body.Worker) })
+		return r.enterStage(atWorker, func() error { return r.addWorker(body.Worker) })
 	case *commandv1.SnapshotRecord_Grant:
-		return r.enter(atGrant, func() error { return r.addGrant(body.Grant) })
+		return r.enterStage(atGrant, func() error { return r.addGrant(body.Grant) })
 	case *commandv1.SnapshotRecord_RemovedMember:
-		return r.enter(atRemoved, func() error { return r.addRemoved(body.RemovedMember.GetId()) })
+		return r.enterStage(atRemoved, func() error { return r.addRemoved(body.RemovedMember.GetId()) })
 	case *commandv1.SnapshotRecord_Token:
-		return r.enter(atToken, func() error { return r.addToken(body.Token) })
+		return r.enterStage(atToken, func() error { return r.addToken(body.Token) })
 	case *commandv1.SnapshotRecord_Sequence:
-		return r.enter(atSequence, func() error { return r.addSequence(body.Sequence) })
+		return r.enterStage(atSequence, func() error { return r.addSequence(body.Sequence) })
 	case *commandv1.SnapshotRecord_Answer:
-		return r.enter(atAnswer, func() error { return r.addAnswer(body.Answer) })
+		return r.enterStage(atAnswer, func() error { return r.addAnswer(body.Answer) })
 	case *commandv1.SnapshotRecord_Leadership:
-		return r.enter(atLeadership, func() error { return r.addLeadership(body.Leadership) })
+		return r.enterStage(atLeadership, func() error { return r.addLeadership(body.Leadership) })
 	case *commandv1.SnapshotRecord_Clock:
-		return r.enter(atClock, func() error { return r.addClock(body.Clock) })
+		return r.enterStage(atClock, func() error { return r.addClock(body.Clock) })
 	}
 	return corrupt("it is empty")
 }
 
-// enter adds a record of the stage next, if next may follow the present stage.
-func (r *restore) enter(next stage, add func() error) error {
+// enterStage adds a record of the stage next, if next may follow the present stage.
+func (r *snapshotDecoder) enterStage(next stage, add func() error) error {
 	if may := follows[next]; r.stage < may.from || r.stage > may.to {
 		return corrupt("it is out of order")
 	}
@@ -86,7 +86,7 @@ func (r *restore) enter(next stage, add func() error) error {
 	return add()
 }
 
-func (r *restore) meta(m *commandv1.SnapshotMeta) error {
+func (r *snapshotDecoder) meta(m *commandv1.SnapshotMeta) error {
 	if m.GetFsmVersion() < firstVersion || m.GetObservedClockAtMs() < 0 {
 		return corrupt("fsm_version %d or observed clock %d is out of range", m.GetFsmVersion(), m.GetObservedClockAtMs())
 	}
@@ -114,7 +114,7 @@ func (r *restore) meta(m *commandv1.SnapshotMeta) error {
 	return r.addLineage(m)
 }
 
-func (r *restore) addLayout(m *commandv1.SnapshotLayout) error {
+func (r *snapshotDecoder) addLayout(m *commandv1.SnapshotLayout) error {
 	made, err := specToLayout(m.GetSpec())
 	if err == nil {
 		err = made.CanLease(m.GetCreatedAtMs())
@@ -131,7 +131,7 @@ func (r *restore) addLayout(m *commandv1.SnapshotLayout) error {
 	return nil
 }
 
-func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
+func (r *snapshotDecoder) addWorker(m *commandv1.SnapshotWorker) error {
 	w := &r.layout.workers
 	if number := uint64(w.count()); m.GetWorker() != number || number >= w.size {
 		return corrupt("worker %d, expected %d of %d", m.GetWorker(), number, w.size)
@@ -159,7 +159,7 @@ func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
 	return nil
 }
 
-func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
+func (r *snapshotDecoder) addGrant(m *commandv1.SnapshotGrant) error {
 	nonceHash, process, err := r.checkHolding(m)
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
 }
 
 // checkHolding checks the holder, the owner, the process, the nonce hash and the token of a worker or a grant.
-func (r *restore) checkHolding(m interface {
+func (r *snapshotDecoder) checkHolding(m interface {
 	GetToken() uint64
 	GetWorker() uint64
 	GetHolder() string
@@ -204,7 +204,7 @@ func (r *restore) checkHolding(m interface {
 	return nonceHash, process, nil
 }
 
-func (r *restore) addRemoved(id string) error {
+func (r *snapshotDecoder) addRemoved(id string) error {
 	if err := checkMemberID(id); err != nil {
 		return corrupt("%v", err)
 	}
@@ -216,7 +216,7 @@ func (r *restore) addRemoved(id string) error {
 }
 
 // finish makes the checks that need the whole snapshot and returns the state.
-func (r *restore) finish(in *snapshotReader, end *commandv1.SnapshotEnd) (*State, error) {
+func (r *snapshotDecoder) finish(in *snapshotReader, end *commandv1.SnapshotEnd) (*State, error) {
 	if err := in.end(); err != nil {
 		return nil, err
 	}

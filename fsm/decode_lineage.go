@@ -7,7 +7,7 @@ import (
 )
 
 // addLineage adds the parts of the lineage that are in the meta record, and the seal.
-func (r *restore) addLineage(m *commandv1.SnapshotMeta) error {
+func (r *snapshotDecoder) addLineage(m *commandv1.SnapshotMeta) error {
 	if m.GetFsmVersion() < LineageVersion {
 		if m.GetIndex() != 0 || len(m.GetHash()) != 0 || m.GetSealed() != nil {
 			return corrupt("a hash or a seal at fsm_version %d", m.GetFsmVersion())
@@ -31,7 +31,7 @@ func (r *restore) addLineage(m *commandv1.SnapshotMeta) error {
 	return nil
 }
 
-func (r *restore) addLeadership(m *commandv1.SnapshotLeadership) error {
+func (r *snapshotDecoder) addLeadership(m *commandv1.SnapshotLeadership) error {
 	l := &r.state.lineage
 	nonce, ok := nonceOf(m.GetNonce())
 	if last := l.last(); !ok || m.GetIndex() <= last.index || m.GetTerm() < last.term || len(l.leaderships) == maxLeaderships || r.state.version < LineageVersion {
@@ -41,7 +41,7 @@ func (r *restore) addLeadership(m *commandv1.SnapshotLeadership) error {
 	return nil
 }
 
-func (r *restore) addClock(m *commandv1.SnapshotClock) error {
+func (r *snapshotDecoder) addClock(m *commandv1.SnapshotClock) error {
 	l := &r.state.lineage
 	n := len(l.clocks)
 	if len(m.GetHash()) != nonceBytes || n == maxClocks || n > 0 && l.clocks[n-1].index >= m.GetIndex() || r.state.version < LineageVersion {

@@ -7,7 +7,7 @@ import (
 )
 
 // addToken adds an API token, or the record of anonymous callers, which comes before the tokens.
-func (r *restore) addToken(m *commandv1.SnapshotToken) error {
+func (r *snapshotDecoder) addToken(m *commandv1.SnapshotToken) error {
 	s, last := r.state, uint64(0)
 	if n := len(s.tokens.byID); n > 0 {
 		last = s.tokens.byID[n-1].ID

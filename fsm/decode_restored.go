@@ -7,7 +7,7 @@ import (
 )
 
 // addRestored adds the record of the restore, if there is one.
-func (r *restore) addRestored(m *commandv1.Restored) error {
+func (r *snapshotDecoder) addRestored(m *commandv1.Restored) error {
 	if m == nil {
 		return nil
 	}
@@ -20,7 +20,7 @@ func (r *restore) addRestored(m *commandv1.Restored) error {
 
 // checkFenced checks that no worker is held under a token from before the restore, and that the windows granted since
 // begin after the floor.
-func (r *restore) checkFenced(w *commandv1.SnapshotWorker) error {
+func (r *snapshotDecoder) checkFenced(w *commandv1.SnapshotWorker) error {
 	index := r.state.restored.GetIndex()
 	if w.GetToken() <= index {
 		if index > 0 && !w.GetReleased() {

@@ -8,7 +8,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-func (r *restore) addSequence(m *commandv1.SnapshotSequence) error {
+func (r *snapshotDecoder) addSequence(m *commandv1.SnapshotSequence) error {
 	if refused := checkSequence(m.GetSpec()); refused != nil {
 		return corrupt("%w", refused)
 	}
@@ -95,7 +95,7 @@ func (q *sequence) buried() bool {
 		(q.frozen || !q.spent)
 }
 
-func (r *restore) addAnswer(m *commandv1.SnapshotAnswer) error {
+func (r *snapshotDecoder) addAnswer(m *commandv1.SnapshotAnswer) error {
 	t := &r.state.answers
 	if len(t.queue) == maxAnswers {
 		return corrupt("an answer too many")
