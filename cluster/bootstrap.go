@@ -85,7 +85,7 @@ func (n *Node) agreedSet() []peer.Meta {
 		}
 	}
 	slices.SortFunc(waiting, func(a, b peer.Meta) int { return strings.Compare(a.ID, b.ID) })
-	if n.sameNames(waiting) || len(waiting) < own.Expect {
+	if n.haveSameNames(waiting) || len(waiting) < own.Expect {
 		return nil
 	}
 	set := waiting[:own.Expect]

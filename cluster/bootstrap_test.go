@@ -116,7 +116,7 @@ func TestNoClusterIsFoundedWithAPeerThatKnowsOne(t *testing.T) {
 			}
 		}
 	}
-	if s := nodes[0].seeking().String(); !strings.Contains(s, nodes[3].cfg.Name) {
+	if s := nodes[0].searchState().String(); !strings.Contains(s, nodes[3].cfg.Name) {
 		t.Errorf("seeking() = %q, want the node that knows more", s)
 	}
 }
@@ -126,12 +126,12 @@ func TestSeenSeedsHaveNoFailure(t *testing.T) {
 	a, b := waiting(nodeID(1), 3), waiting(nodeID(2), 3)
 	a.cfg.Join = []string{"b:7703", "c:7703"}
 	for _, seed := range a.cfg.Join {
-		a.seedContacts.note(seed, errors.New("connection refused"))
+		a.seedContacts.record(seed, errors.New("connection refused"))
 	}
 	seen := b.meta()
 	seen.Gossip = "b:7703"
 	a.gossip.RecordClaim(seen, true)
-	if s := a.seeking().String(); strings.Contains(s, "b:7703") || !strings.Contains(s, "c:7703: connection refused") {
+	if s := a.searchState().String(); strings.Contains(s, "b:7703") || !strings.Contains(s, "c:7703: connection refused") {
 		t.Errorf("seeking() = %q, want a failure of c alone", s)
 	}
 }

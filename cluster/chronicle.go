@@ -49,14 +49,14 @@ type clockState struct {
 	off, behind bool
 }
 
-func (c *chronicle) look(s sighting, members []Member) {
-	c.lead(s)
-	c.membership(members)
-	c.voters(s.quorum)
+func (c *chronicle) record(s sighting, members []Member) {
+	c.recordLeader(s)
+	c.recordMembers(members)
+	c.recordQuorum(s.quorum)
 }
 
-// lead records which member leads. The elected member itself records its election.
-func (c *chronicle) lead(s sighting) {
+// recordLeader records which member leads. The elected member itself records its election.
+func (c *chronicle) recordLeader(s sighting) {
 	switch {
 	case s.leader.ID == "" && c.leader.ID != "":
 		c.events.Note(events.Election, slog.LevelWarn, fmt.Sprintf("no leader known; %s led in term %d", c.leader.label(), c.term))
@@ -66,8 +66,8 @@ func (c *chronicle) lead(s sighting) {
 	c.leader, c.term = s.leader, s.term
 }
 
-// membership records which members came, went and changed. A member whose name is not known now keeps its previous name.
-func (c *chronicle) membership(members []Member) {
+// recordMembers records which members came, went and changed. A member whose name is not known now keeps its previous name.
+func (c *chronicle) recordMembers(members []Member) {
 	now := make(map[string]Member, len(members))
 	for _, m := range members {
 		before, known := c.members[m.ID]
@@ -76,7 +76,7 @@ func (c *chronicle) membership(members []Member) {
 		}
 		now[m.ID] = m
 		if c.members != nil {
-			c.member(before, m, known)
+			c.recordMember(before, m, known)
 		}
 	}
 	for id, before := range c.members {
@@ -92,7 +92,7 @@ func (c *chronicle) membership(members []Member) {
 // withID names a member for an event after which another member may have its name.
 func (m Member) withID() string { return m.label() + " (" + m.ID + ")" }
 
-func (c *chronicle) member(before, m Member, known bool) {
+func (c *chronicle) recordMember(before, m Member, known bool) {
 	if known && before.Name != "" && m.Name != before.Name {
 		c.events.Note(events.Membership, slog.LevelInfo, before.withID()+" was renamed to "+m.label())
 	}
@@ -117,8 +117,8 @@ func (c *chronicle) member(before, m Member, known bool) {
 	}
 }
 
-// voters records that quorum was lost or regained.
-func (c *chronicle) voters(q Quorum) {
+// recordQuorum records that quorum was lost or regained.
+func (c *chronicle) recordQuorum(q Quorum) {
 	lost, was := q.Alive < q.Needed(), c.quorum.Alive < c.quorum.Needed()
 	switch {
 	case q.Voters == 0 || c.quorum.Voters == 0:
@@ -130,8 +130,8 @@ func (c *chronicle) voters(q Quorum) {
 	c.quorum = q
 }
 
-// time records jumps of this node's clock, and when the clock becomes wrong or correct again.
-func (c *chronicle) time(watch *clock.Watch) {
+// recordClock records jumps of this node's clock, and when the clock becomes wrong or correct again.
+func (c *chronicle) recordClock(watch *clock.Watch) {
 	now, limits := watch.Now(), watch.Limits()
 	was := c.clock
 	offset, behind := watch.Offset(), watch.Behind(now)

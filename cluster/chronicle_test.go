@@ -57,7 +57,7 @@ func TestChronicleNotesDifferences(t *testing.T) {
 		{led(c, 4), []Member{unnamed(b), again(again(c))}, nil},
 	} {
 		step.sighting.quorum = QuorumOf(step.members)
-		ch.look(step.sighting, step.members)
+		ch.record(step.sighting, step.members)
 		if taken := got.take(); !slices.Equal(taken, step.want) {
 			t.Errorf("step %d notes %q, want %q", i, taken, step.want)
 		}
@@ -85,7 +85,7 @@ func TestChronicleNotesClockJumps(t *testing.T) {
 	} {
 		now.Wall += step.wall
 		now.Mono += step.mono
-		ch.time(watch)
+		ch.recordClock(watch)
 		if taken := got.take(); !slices.Equal(taken, step.want) {
 			t.Errorf("step %d notes %q, want %q", i, taken, step.want)
 		}

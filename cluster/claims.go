@@ -22,8 +22,8 @@ func (n *Node) Mark() transport.Mark {
 	return transport.Mark{Position: n.watermark.Mark(), Lost: n.lostAtStart}
 }
 
-// claims counts what a node judged as the leader.
-type claims struct {
+// judgements counts what a node judged as the leader.
+type judgements struct {
 	judged  atomic.Uint64
 	suspect atomic.Pointer[string] // see Suspicion
 	logged  lines.Once             // what was set back
@@ -38,7 +38,7 @@ func (n *Node) judgeVoters(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if !n.cfg.History.Sealed() {
-			n.judgeOnce(ctx)
+			n.judgeMarks(ctx)
 		}
 		select {
 		case <-ctx.Done():
@@ -48,7 +48,7 @@ func (n *Node) judgeVoters(ctx context.Context) {
 	}
 }
 
-func (n *Node) judgeOnce(ctx context.Context) {
+func (n *Node) judgeMarks(ctx context.Context) {
 	var all sync.WaitGroup
 	judge := func(id raft.ServerID, mark transport.Mark) {
 		if mark.Lost > 0 {
@@ -109,15 +109,15 @@ func (n *Node) Claim(ctx context.Context, p position.Position, from string) erro
 		return err
 	}
 	if !n.authenticated() {
-		n.suspect(from, why)
+		n.noteSuspicion(from, why)
 		return nil
 	}
 	n.noteSetBack(fmt.Sprintf("disks of a majority were set back: %s contradicts %s; sealing the cluster", from, why))
 	return n.cfg.History.Seal(ctx, p, from, why)
 }
 
-// suspect says once that a voter of an open cluster contradicts the history. Every stranger could claim that.
-func (n *Node) suspect(from, why string) {
+// noteSuspicion says once that a voter of an open cluster contradicts the history. Every stranger could claim that.
+func (n *Node) noteSuspicion(from, why string) {
 	what := fmt.Sprintf("%s contradicts the history: %s", from, why)
 	n.claims.suspect.Store(&what)
 	n.noteSetBack(what + "; " + adviceSeal)

@@ -44,7 +44,7 @@ func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, uint6
 					}
 					return m, n.addedAt(m.ID, last), nil
 				}
-				if used, ok := n.tooOld(p.Claim); ok {
+				if used, ok := n.isTooOld(p.Claim); ok {
 					return Member{}, 0, fmt.Errorf("%w: %q, with ID %s, knows commands up to fsm_version %d, and the cluster uses those of fsm_version %d; start the newer program there",
 						ErrTooOld, p.Claim.Name, p.Claim.ID, p.Claim.Commands, used)
 				}

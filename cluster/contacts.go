@@ -6,14 +6,14 @@ import (
 	"github.com/snowraft/snowraft/cluster/peer"
 )
 
-// contacts remembers the outcome of the last attempt to reach each of several nodes. Its zero value is ready for use.
-type contacts struct {
+// contactOutcomes remembers the outcome of the last attempt to reach each of several nodes. Its zero value is ready for use.
+type contactOutcomes struct {
 	mu       sync.Mutex
 	outcomes map[string]string // the reason of a failure; empty: answered
 }
 
-// note records the outcome of an attempt; err is nil if the attempt succeeded.
-func (c *contacts) note(to string, err error) {
+// record records the outcome of an attempt; err is nil if the attempt succeeded.
+func (c *contactOutcomes) record(to string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.outcomes == nil {
@@ -25,8 +25,8 @@ func (c *contacts) note(to string, err error) {
 	}
 }
 
-// last returns the reason if the last attempt failed, and reports whether there was any attempt.
-func (c *contacts) last(to string) (reason string, tried bool) {
+// lastFailure returns the reason if the last attempt failed, and reports whether there was any attempt.
+func (c *contactOutcomes) lastFailure(to string) (reason string, tried bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	reason, tried = c.outcomes[to]
@@ -34,7 +34,7 @@ func (c *contacts) last(to string) (reason string, tried bool) {
 }
 
 // reset forgets all outcomes.
-func (c *contacts) reset() {
+func (c *contactOutcomes) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.outcomes)

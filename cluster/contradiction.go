@@ -50,21 +50,21 @@ func (n *Node) onRefusedMessage(err error) {
 		n.contradiction.opposed.Store(&err)
 		<-n.opened
 		if n.raft.State() != raft.Leader { // lead may have ended
-			n.testifyIfAlone()
+			n.becomeWitnessIfLeaderless()
 		}
 		return
 	case !errors.Is(err, transport.ErrContradicts):
 		return
 	}
-	n.testify(err)
+	n.becomeWitness(err)
 }
 
 // aloneFor is the time after the end of a leadership in which another leader can judge the claims of voters.
 const aloneFor = 3 * time.Second
 
-// testifyIfAlone makes this node a witness if a voter opposed its leadership, which a majority had accepted and which has ended, and
+// becomeWitnessIfLeaderless makes this node a witness if a voter opposed its leadership, which a majority had accepted and which has ended, and
 // if no leader is known after aloneFor. Another leader judges the claim of that voter, and needs the vote of this node.
-func (n *Node) testifyIfAlone() {
+func (n *Node) becomeWitnessIfLeaderless() {
 	opposed := n.contradiction.opposed.Load()
 	if opposed == nil {
 		return
@@ -81,19 +81,19 @@ func (n *Node) testifyIfAlone() {
 			n.contradiction.opposed.CompareAndSwap(opposed, nil)
 			return
 		}
-		n.testifyIfOpposed()
+		n.becomeWitnessIfOpposed()
 	})
 }
 
-// testifyIfOpposed makes this node a witness if a voter opposed its leadership, which has ended, and no majority sealed the history.
-func (n *Node) testifyIfOpposed() {
+// becomeWitnessIfOpposed makes this node a witness if a voter opposed its leadership, which has ended, and no majority sealed the history.
+func (n *Node) becomeWitnessIfOpposed() {
 	if err := n.contradiction.opposed.Swap(nil); err != nil && (n.cfg.History == nil || !n.cfg.History.Sealed()) {
-		n.testify(*err)
+		n.becomeWitness(*err)
 	}
 }
 
-// testify makes this node a witness.
-func (n *Node) testify(err error) {
+// becomeWitness makes this node a witness.
+func (n *Node) becomeWitness(err error) {
 	if !n.authenticated() {
 		n.noteSetBack("a message that contradicts committed entries was refused; " + adviceSeal)
 		return

@@ -48,7 +48,7 @@ func (f follower) OtherVoters() (others []raft.ServerID, need int) { return f.ot
 
 // ConfirmedAddresses implements leadership.Voter.
 func (f follower) ConfirmedAddresses(id string) []string {
-	addresses, certain := f.where(id)
+	addresses, certain := f.addressesOf(id)
 	return addresses[:certain]
 }
 

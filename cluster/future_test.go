@@ -65,7 +65,7 @@ func TestStopEndsAllWaits(t *testing.T) {
 		}
 		for range 10 {
 			wait("applied", func() error {
-				return proposalError(n.applied(t.Context(), func() raft.Future { return n.raft.Barrier(0) }))
+				return proposalError(n.awaitApplied(t.Context(), func() raft.Future { return n.raft.Barrier(0) }))
 			})
 		}
 		wait("settle", func() error {

@@ -21,7 +21,7 @@ func TestRefusalsNameNoIDs(t *testing.T) {
 	n := ofCluster(t)
 	other := someMeta()
 	for _, h := range []transport.Greeting{{From: someMeta(), To: n.ID()}, {From: sameCluster(n), To: other.ID}} {
-		reply := n.judge(h, "")
+		reply := n.judgeGreeting(h, "")
 		if reply.Err() == nil || reply.From != (peer.Meta{}) {
 			t.Errorf("judge() = %+v", reply)
 		}
@@ -44,7 +44,7 @@ func ofCluster(t *testing.T) *Node {
 	n.foreign = gossip.NewMisunderstood(n.logger)
 	n.gossip = gossip.New(n.gossipConfig(), n.meta, func(string) (bool, bool) { return false, false }, n.foreign)
 	n.lives = n.gossip.Lives
-	if v := n.judge(transport.Greeting{From: sameCluster(n), To: n.ID()}, ""); v.Err() != nil {
+	if v := n.judgeGreeting(transport.Greeting{From: sameCluster(n), To: n.ID()}, ""); v.Err() != nil {
 		t.Fatalf("one of its own is refused: %+v", v)
 	}
 	return n
@@ -58,7 +58,7 @@ func sameCluster(n *Node) peer.Meta {
 
 func TestHandshakeRefusesOtherClusters(t *testing.T) {
 	n := ofCluster(t)
-	if err := n.judge(transport.Greeting{From: someMeta(), To: n.ID()}, "").Err(); !errors.Is(err, peer.ErrOtherCluster) {
+	if err := n.judgeGreeting(transport.Greeting{From: someMeta(), To: n.ID()}, "").Err(); !errors.Is(err, peer.ErrOtherCluster) {
 		t.Errorf("judge() = %v, want %v", err, peer.ErrOtherCluster)
 	}
 }
@@ -66,7 +66,7 @@ func TestHandshakeRefusesOtherClusters(t *testing.T) {
 // Another member may run at an address that the caller remembers.
 func TestHandshakeRefusesCallsForAnotherMember(t *testing.T) {
 	n := ofCluster(t)
-	if reply := n.judge(transport.Greeting{From: sameCluster(n), To: uuid.NewString()}, ""); reply.Refused != transport.OtherNode {
+	if reply := n.judgeGreeting(transport.Greeting{From: sameCluster(n), To: uuid.NewString()}, ""); reply.Refused != transport.OtherNode {
 		t.Errorf("judge() = %+v, want %q", reply, transport.OtherNode)
 	}
 }
@@ -77,13 +77,13 @@ func TestCertificateIsOfTheCaller(t *testing.T) {
 	n := ofCluster(t)
 	n.cfg.Keys = keyed(t, 0)
 	h := transport.Greeting{From: sameCluster(n), To: n.ID()}
-	if n.judge(h, someMeta().ID).Err() == nil {
+	if n.judgeGreeting(h, someMeta().ID).Err() == nil {
 		t.Error("another member's certificate was taken")
 	}
-	if n.judge(h, "").Err() == nil {
+	if n.judgeGreeting(h, "").Err() == nil {
 		t.Error("a caller without certificate was taken")
 	}
-	if err := n.judge(h, h.From.ID).Err(); err != nil {
+	if err := n.judgeGreeting(h, h.From.ID).Err(); err != nil {
 		t.Errorf("judge() = %v", err)
 	}
 }

@@ -76,14 +76,14 @@ func (n *Node) lead(ctx context.Context) {
 	began, accepted := time.Now(), false
 	defer func() {
 		if accepted {
-			n.testifyIfAlone()
+			n.becomeWitnessIfLeaderless()
 		} else {
-			n.testifyIfOpposed()
+			n.becomeWitnessIfOpposed()
 		}
 	}()
 	for {
 		term = n.raft.CurrentTerm()
-		err := n.begin(ctx)
+		err := n.commitFirstCommand(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -136,32 +136,32 @@ func (n *Node) lead(ctx context.Context) {
 	n.reconcileLoop(ctx)
 }
 
-// begin commits the first command of a leadership. When it returns, this node has applied all entries that earlier leaders
+// commitFirstCommand commits the first command of a leadership. When it returns, this node has applied all entries that earlier leaders
 // committed.
-func (n *Node) begin(ctx context.Context) error {
-	first, err := n.first()
+func (n *Node) commitFirstCommand(ctx context.Context) error {
+	first, err := n.firstCommand()
 	if first == nil && err == nil {
-		if err = n.applied(ctx, func() raft.Future { return n.raft.Barrier(barrierTimeout) }); err != nil {
+		if err = n.awaitApplied(ctx, func() raft.Future { return n.raft.Barrier(barrierTimeout) }); err != nil {
 			return err
 		}
-		first, err = n.first() // the entries of earlier leaders may have changed it
+		first, err = n.firstCommand() // the entries of earlier leaders may have changed it
 	}
 	if first == nil || err != nil {
 		return err
 	}
-	return n.applied(ctx, func() raft.Future { return n.raft.Apply(first, barrierTimeout) })
+	return n.awaitApplied(ctx, func() raft.Future { return n.raft.Apply(first, barrierTimeout) })
 }
 
-func (n *Node) first() ([]byte, error) {
+func (n *Node) firstCommand() ([]byte, error) {
 	if n.cfg.First == nil {
 		return nil, nil
 	}
 	return n.cfg.First()
 }
 
-// applied waits for an entry that this node appends as the leader. It returns at once when ctx ends: raft may take no entry
+// awaitApplied waits for an entry that this node appends as the leader. It returns at once when ctx ends: raft may take no entry
 // before follow takes its next notification, and follow waits for lead.
-func (n *Node) applied(ctx context.Context, appends func() raft.Future) error {
+func (n *Node) awaitApplied(ctx context.Context, appends func() raft.Future) error {
 	done := make(chan error, 1)
 	go func() { done <- n.await(appends()) }()
 	select {

@@ -41,7 +41,7 @@ func TestBeginDoesNotKeepFollowFromNotifications(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		began := time.Now()
-		if err := (&Node{raft: r}).begin(ctx); !errors.Is(err, context.Canceled) || time.Since(began) > 0 {
+		if err := (&Node{raft: r}).commitFirstCommand(ctx); !errors.Is(err, context.Canceled) || time.Since(began) > 0 {
 			t.Errorf("begin() = %v after %v, want %v at once", err, time.Since(began), context.Canceled)
 		}
 	})

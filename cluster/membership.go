@@ -10,7 +10,7 @@ import (
 // maxMembers bounds the number of nodes that hostile or broken gossip can add to the Raft configuration.
 const maxMembers = 100
 
-// change runs do, which makes one change of the membership. While do runs, this node makes no other change, and appends to
+// changeMembership runs do, which makes one change of the membership. While do runs, this node makes no other change, and appends to
 // the log in one term only:
 //
 //   - lead does not return before do has. Raft does not lead in a later term before lead has returned: raft waits until
@@ -20,7 +20,7 @@ const maxMembers = 100
 // Therefore do sees every removal that precedes its own entries in the log, and a removed member becomes neither a nonvoter
 // nor a voter. The index with which raft can guard a change is not enough, because a removal is first a command, which
 // changes no configuration.
-func (n *Node) change(do func() error) error {
+func (n *Node) changeMembership(do func() error) error {
 	n.changing <- struct{}{} // not a mutex: in synthetic time, waiting for a mutex stops the clock
 	defer func() { <-n.changing }()
 	if !n.IsLeader() || n.Failure() != nil {
@@ -29,8 +29,8 @@ func (n *Node) change(do func() error) error {
 	return do()
 }
 
-// settle waits for the outcome of a change of the Raft configuration.
-func (n *Node) settle(f raft.Future) error {
+// awaitChange waits for the outcome of a change of the Raft configuration.
+func (n *Node) awaitChange(f raft.Future) error {
 	select {
 	case err := <-n.outcome(f):
 		if err == nil {
@@ -49,7 +49,7 @@ func (n *Node) settle(f raft.Future) error {
 func (n *Node) Remove(ctx context.Context, id string, force bool) error {
 	done := make(chan error, 1)
 	go func() {
-		done <- n.change(func() error {
+		done <- n.changeMembership(func() error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ func (n *Node) Remove(ctx context.Context, id string, force bool) error {
 			if err := n.cfg.Removed.Remove(context.WithoutCancel(ctx), id); err != nil {
 				return err
 			}
-			return n.settle(n.raft.RemoveServer(raft.ServerID(id), 0, enqueueTimeout))
+			return n.awaitChange(n.raft.RemoveServer(raft.ServerID(id), 0, enqueueTimeout))
 		})
 	}()
 	select {
@@ -110,11 +110,11 @@ func (n *Node) finishRemoval(s raft.Server) error {
 		n.raft.LeadershipTransfer()
 		return nil
 	}
-	return n.settle(n.raft.RemoveServer(s.ID, 0, enqueueTimeout))
+	return n.awaitChange(n.raft.RemoveServer(s.ID, 0, enqueueTimeout))
 }
 
-// ended reports whether a member was removed and has left the Raft configuration. Until it has left, its vote may be needed.
-func (n *Node) ended(id string) bool {
+// removalEnded reports whether a member was removed and has left the Raft configuration. Until it has left, its vote may be needed.
+func (n *Node) removalEnded(id string) bool {
 	if !n.cfg.Removed.IsRemoved(id) {
 		return false
 	}

@@ -102,7 +102,7 @@ func withNonvoter(t *testing.T, removed RemovedMembers) (leader *Node, nonvoter 
 // reconciled makes one change of the membership. On a busy machine, Raft may take too long to accept it.
 func (n *Node) reconciled(t *testing.T) {
 	t.Helper()
-	eventually(t, "the leader reconciles", func() bool { return n.change(n.reconcile) == nil })
+	eventually(t, "the leader reconciles", func() bool { return n.changeMembership(n.reconcile) == nil })
 }
 
 // acknowledges simulates a follower's answer that it has all entries up to last, as if all were committed.
@@ -123,7 +123,7 @@ func TestFitNonvoterIsPromoted(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
 	p, _ := n.gossip.Peer(id)
-	if err := n.change(func() error {
+	if err := n.changeMembership(func() error {
 		if _, ok := n.promotable(n.servers(), time.Now()); ok {
 			t.Error("promotable before it was fit for a while")
 		}
@@ -137,7 +137,7 @@ func TestFitNonvoterIsPromoted(t *testing.T) {
 	}
 	m := p.Claim
 	m.Starts++
-	if err := n.change(func() error { // a single change, because reconcile must not run in between
+	if err := n.changeMembership(func() error { // a single change, because reconcile must not run in between
 		n.gossip.RecordClaim(m, true)
 		if _, ok := n.promotable(n.servers(), time.Now().Add(3*time.Hour)); ok {
 			t.Error("promotable right after a restart")
@@ -148,16 +148,16 @@ func TestFitNonvoterIsPromoted(t *testing.T) {
 	}
 	m.Nonvoter = true
 	n.gossip.RecordClaim(m, true)
-	if n.fit(raft.ServerID(id)) {
+	if n.isFit(raft.ServerID(id)) {
 		t.Error("fit() = true for a node that must not vote")
 	}
 	m.Nonvoter = false
 	n.gossip.NotifyLeave(&memberlist.Node{Name: m.GossipName(), Meta: m.Encode()})
-	if n.fit(raft.ServerID(id)) {
+	if n.isFit(raft.ServerID(id)) {
 		t.Error("fit() = true for a dead node")
 	}
 	n.gossip.RecordClaim(m, true)
-	if !n.fit(raft.ServerID(id)) {
+	if !n.isFit(raft.ServerID(id)) {
 		t.Error("fit() = false for a live node that replicates")
 	}
 }
@@ -183,7 +183,7 @@ func TestRemovalPrecedesPromotion(t *testing.T) {
 				}
 			}
 			reconciled := make(chan error, 1)
-			go func() { reconciled <- n.change(n.reconcile) }()
+			go func() { reconciled <- n.changeMembership(n.reconcile) }()
 			select {
 			case err := <-reconciled:
 				t.Fatalf("the membership changed during a removal: %v, %v", n.servers(), err)
@@ -212,7 +212,7 @@ func TestChangeEndsInItsTerm(t *testing.T) {
 	n, id := withNonvoter(t, r)
 	r.untilIdle(n, id) // otherwise reconcileLoop could wait for the change, and leadership for that loop
 	term := n.Term()
-	err := n.change(func() error {
+	err := n.changeMembership(func() error {
 		_, peer := raft.NewInmemTransportWithTimeout("b", patience)
 		peer.Connect(n.cfg.Transport.LocalAddr(), n.cfg.Transport.(raft.LoopbackTransport))
 		req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, Addr: []byte("b")}, Term: term + 1}
@@ -221,7 +221,7 @@ func TestChangeEndsInItsTerm(t *testing.T) {
 		}
 		eventually(t, "Raft leads in a later term", func() bool { return n.raft.State() == raft.Leader && n.Term() > term })
 		s, _ := n.server(id)
-		return n.settle(n.raft.AddVoter(s.ID, s.Address, 0, enqueueTimeout))
+		return n.awaitChange(n.raft.AddVoter(s.ID, s.Address, 0, enqueueTimeout))
 	})
 	if !errors.Is(err, ErrNotLeader) {
 		t.Errorf("the change was made in a later term: %v", err)
@@ -238,16 +238,16 @@ func TestRemovedVoterIsHeardUntilItLeft(t *testing.T) {
 	r := newRemovals()
 	n, id := withNonvoter(t, r)
 	p, _ := n.gossip.Peer(id)
-	if err := n.change(func() error { // meanwhile the leader does not finish the removal
+	if err := n.changeMembership(func() error { // meanwhile the leader does not finish the removal
 		r.mu.Lock()
 		r.gone[id] = true
 		r.mu.Unlock()
-		return n.judge(transport.Greeting{From: p.Claim, To: n.ID()}, "").Err()
+		return n.judgeGreeting(transport.Greeting{From: p.Claim, To: n.ID()}, "").Err()
 	}); err != nil {
 		t.Errorf("judge() of a removed member in the configuration = %v", err)
 	}
 	n.reconciled(t)
-	if v := n.judge(transport.Greeting{From: p.Claim, To: n.ID()}, ""); !errors.Is(v.Err(), peer.ErrRemoved) {
+	if v := n.judgeGreeting(transport.Greeting{From: p.Claim, To: n.ID()}, ""); !errors.Is(v.Err(), peer.ErrRemoved) {
 		t.Errorf("judge() of a removed member = %v, want ErrRemoved", v.Err())
 	}
 }

@@ -128,9 +128,9 @@ func (n *Node) failName(r nameRefusal) {
 		ErrNameTaken, n.cfg.Name, r.ID, r.Raft, state, n.ID(), n.cfg.DataDir, r.ID))
 }
 
-// sameNames reports whether two of the nodes that would start a cluster have one name. If that lasts for namesApart, this node
+// haveSameNames reports whether two of the nodes that would start a cluster have one name. If that lasts for namesApart, this node
 // halts if it is the one with the greater ID.
-func (n *Node) sameNames(set []peer.Meta) bool {
+func (n *Node) haveSameNames(set []peer.Meta) bool {
 	own, names, mine := n.meta(), make(map[string]peer.Meta), false
 	same := false
 	for _, m := range set { // sorted by ID

@@ -128,7 +128,7 @@ func TestUnknownNameDelaysAddition(t *testing.T) {
 		want bool
 	}{{0, false}, {namesWithin + time.Second, true}} {
 		eventually(t, "the leader reconciles", func() bool {
-			return n.change(func() error {
+			return n.changeMembership(func() error {
 				n.ledSince = n.mono() - c.led
 				return n.reconcile()
 			}) == nil

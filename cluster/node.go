@@ -68,7 +68,7 @@ type Node struct {
 	fitSince     map[raft.ServerID]fitness // nonvoters that are fit to vote; while leading only
 	refusedNames map[string]refusedName    // keyed by process; while leading only
 	ledSince     time.Duration             // start of leading, on the monotonic clock; while leading only
-	sameSince    time.Duration             // start of the wait next to a node with its name; see sameNames
+	sameSince    time.Duration             // start of the wait next to a node with its name; see haveSameNames
 	leader       broadcast.Signal          // sent when the known leader changes
 	quorum       atomic.Pointer[string]    // meta.Quorum
 	stalled      atomic.Bool               // meta.Stalled
@@ -77,8 +77,8 @@ type Node struct {
 	upkeep       atomic.Int64              // start of the last round of watch, on the monotonic clock
 	leaderless   atomic.Int64              // start of the time without a known leader, on the monotonic clock; 0 if one is known
 	ledFrom      atomic.Int64              // start of the time with a known leader, on the monotonic clock; 0 if none is known
-	seedContacts contacts                  // keyed by address
-	peerContacts contacts                  // keyed by node ID; during the present time without a leader
+	seedContacts contactOutcomes           // keyed by address
+	peerContacts contactOutcomes           // keyed by node ID; during the present time without a leader
 	links        transport.Links
 	succession   *leadership.Succession // nil in simulations whose transport cannot check peers
 	elections    leadership.Elections
@@ -90,7 +90,7 @@ type Node struct {
 	watermark     *storage.Watermark
 	lostAtStart   uint64 // entries that the log lacked at the start, see lost
 	contradiction contradiction
-	claims        claims
+	claims        judgements
 	logged        lines.Once // lines about other members
 
 	ctx    context.Context // ends when Close begins
@@ -134,7 +134,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	if n.id.Cluster() == "" {
 		n.aside = storage.FindAside(cfg.DataDir)
 	}
-	n.restrict()
+	n.restrictDataDir()
 	if err := n.checkSecured(); err != nil {
 		return nil, err
 	}
@@ -195,8 +195,8 @@ func (n *Node) gossipConfig() *gossip.Config {
 	}
 }
 
-// restrict takes the access of other users of the host from the data directory.
-func (n *Node) restrict() {
+// restrictDataDir takes the access of other users of the host from the data directory.
+func (n *Node) restrictDataDir() {
 	if n.cfg.DataDir == "" {
 		return
 	}
@@ -212,17 +212,17 @@ func (n *Node) start() {
 	n.upkeep.Store(n.cfg.Watch.Now().Mono)
 	n.observeLeader()
 	n.wg.Go(n.follow)
-	n.wg.Go(n.watch)
+	n.wg.Go(n.runUpkeep)
 	if n.succession != nil {
 		n.wg.Go(func() { n.succession.Run(n.ctx) })
 	}
 	n.wg.Go(n.rejoin)
-	n.wg.Go(n.meet)
+	n.wg.Go(n.confirmClaims)
 	n.wg.Go(n.observeLives)
 	n.wg.Go(n.rotate)
 	n.wg.Go(n.bootstrap)
 	n.wg.Go(n.report)
-	n.wg.Go(n.probe)
+	n.wg.Go(n.greetWhileLeaderless)
 	n.wg.Go(n.keepWatermark)
 }
 

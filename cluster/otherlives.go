@@ -124,13 +124,13 @@ func (n *Node) MeetLife(ctx context.Context, to *Node) (lives.Relation, error) {
 func (n *Node) learnLife(from peer.Meta, theirs lives.Message) lives.Relation {
 	relation := n.lives.Learn(from, theirs)
 	if theirs.Ends && (relation == lives.Younger || relation == lives.Sibling) && n.cfg.Keys != nil {
-		n.superseded(theirs.Cluster)
+		n.haltSuperseded(theirs.Cluster)
 	}
 	return relation
 }
 
-// superseded halts this node for good, because an operator of another life ended its cluster.
-func (n *Node) superseded(by string) {
+// haltSuperseded halts this node for good, because an operator of another life ended its cluster.
+func (n *Node) haltSuperseded(by string) {
 	s := storage.Superseded{By: by, At: time.UnixMilli(n.cfg.Watch.Now().Wall).UTC()}
 	n.Fail(errors.Join(supersededError(&s), n.id.Supersede(s)))
 }

@@ -96,11 +96,11 @@ func TestAncestorIsHeard(t *testing.T) {
 		}
 		expect(false, "at first")
 		n.gossips(someMeta())
-		n.judge(transport.Greeting{From: someMeta(), To: n.ID()}, "")
+		n.judgeGreeting(transport.Greeting{From: someMeta(), To: n.ID()}, "")
 		dialed.with(peer.ErrOtherCluster)
 		expect(false, "after members in other clusters")
 		dialed.with(errors.New("connection refused"))
-		n.judge(transport.Greeting{From: ancestor, To: ancestor.ID}, "")
+		n.judgeGreeting(transport.Greeting{From: ancestor, To: ancestor.ID}, "")
 		expect(true, "it dials")
 		gone("it dials no longer")
 		for range 10 {

@@ -31,7 +31,7 @@ type silentVoter struct{ name, reason string }
 // an empty text if a leader is known and ready.
 func (n *Node) NoLeader() string {
 	if n.id.Cluster() == "" {
-		return "this member is not part of a cluster: " + n.seeking().String()
+		return "this member is not part of a cluster: " + n.searchState().String()
 	}
 	if err := n.Contradiction(); err != nil {
 		return "this member follows no leader: " + err.Error()
@@ -56,7 +56,7 @@ func (n *Node) outage() outage {
 			continue
 		}
 		o.voters++
-		reason, tried := n.peerContacts.last(m.ID)
+		reason, tried := n.peerContacts.lastFailure(m.ID)
 		early := m.NotAliveSince == n.gossip.Began && o.lasts < answerWithin // just after the start; the voter may be alive
 		if m.ID != n.ID() && (reason != "" || !tried && !m.Alive && !early) {
 			o.silent = append(o.silent, silentVoter{m.label(), reason})
@@ -75,15 +75,15 @@ func (o outage) String() string {
 	case o.voters == 0:
 		return text + ": this member has not received the configuration of its cluster"
 	case answering < needed:
-		return fmt.Sprintf("%s: %s; quorum needs %d of %d voters", text, o.silence(), needed, o.voters)
+		return fmt.Sprintf("%s: %s; quorum needs %d of %d voters", text, o.listSilent(), needed, o.voters)
 	case len(o.silent) > 0:
-		return fmt.Sprintf("%s: election in progress; %s", text, o.silence())
+		return fmt.Sprintf("%s: election in progress; %s", text, o.listSilent())
 	}
 	return text + ": election in progress"
 }
 
-// silence lists the voters that do not answer, with the reasons.
-func (o outage) silence() string {
+// listSilent lists the voters that do not answer, with the reasons.
+func (o outage) listSilent() string {
 	var names, reasons []string
 	for _, v := range o.silent {
 		names = append(names, v.name)
@@ -124,9 +124,9 @@ func (n *Node) noteLeader(known bool) {
 	}
 }
 
-// probe shakes hands with all other members while no leader is known. This way, the node can report the members that do not
+// greetWhileLeaderless shakes hands with all other members while no leader is known. This way, the node can report the members that do not
 // answer, and learns of its own removal. A member that was removed while it was down then does not stand for election.
-func (n *Node) probe() {
+func (n *Node) greetWhileLeaderless() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -139,13 +139,13 @@ func (n *Node) probe() {
 			return
 		}
 		if _, leader := n.raft.LeaderWithID(); leader == "" && n.greeter != nil && n.id.Cluster() != "" {
-			n.greetAll()
+			n.greetMembers()
 		}
 	}
 }
 
-// greetAll shakes hands with all other members, and with live nodes of this cluster that this node does not know as members.
-func (n *Node) greetAll() {
+// greetMembers shakes hands with all other members, and with live nodes of this cluster that this node does not know as members.
+func (n *Node) greetMembers() {
 	address := make(map[raft.ServerID]string)
 	for _, p := range n.gossip.Peers() {
 		if p.Alive && p.Claim.Cluster == n.id.Cluster() {
@@ -161,10 +161,10 @@ func (n *Node) greetAll() {
 	for id, at := range address {
 		go func() {
 			defer func() { greeted <- struct{}{} }()
-			late := time.AfterFunc(answerWithin, func() { n.peerContacts.note(string(id), os.ErrDeadlineExceeded) })
+			late := time.AfterFunc(answerWithin, func() { n.peerContacts.record(string(id), os.ErrDeadlineExceeded) })
 			err := n.greeter.Greet(id, raft.ServerAddress(at))
 			late.Stop()
-			n.peerContacts.note(string(id), err)
+			n.peerContacts.record(string(id), err)
 			if err != nil {
 				n.logger.Debug("handshake with member failed", "peer", n.label(id), "error", err)
 			}

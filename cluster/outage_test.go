@@ -40,25 +40,25 @@ func TestSeekingNamesSeedsAndMembersSeen(t *testing.T) {
 	t.Parallel()
 	failed := []string{"b.example.net:7703: connection refused", "c.example.net:7703: no such host"}
 	for _, c := range []struct {
-		seeking
+		clusterSearch
 		want string
 	}{
-		{seeking{seeds: 2, failed: failed}, "no member reached; b.example.net:7703: connection refused; c.example.net:7703: no such host"},
-		{seeking{seeds: 2, seen: []string{"b"}, failed: failed[1:]}, "members reached: b; none is part of a cluster; c.example.net:7703: no such host"},
-		{seeking{seeds: 2, through: "b", failed: failed[1:]}, "b reached; waiting until the leader adds this member; c.example.net:7703: no such host"},
-		{seeking{address: "a.example.net:7703"}, `waiting for "snowraft member add a.example.net:7703"`},
-		{seeking{expect: 3, seen: []string{"a"}, seeds: 2, failed: failed},
+		{clusterSearch{seeds: 2, failed: failed}, "no member reached; b.example.net:7703: connection refused; c.example.net:7703: no such host"},
+		{clusterSearch{seeds: 2, seen: []string{"b"}, failed: failed[1:]}, "members reached: b; none is part of a cluster; c.example.net:7703: no such host"},
+		{clusterSearch{seeds: 2, through: "b", failed: failed[1:]}, "b reached; waiting until the leader adds this member; c.example.net:7703: no such host"},
+		{clusterSearch{address: "a.example.net:7703"}, `waiting for "snowraft member add a.example.net:7703"`},
+		{clusterSearch{expect: 3, seen: []string{"a"}, seeds: 2, failed: failed},
 			"1 of 3 members seen: a; waiting for 2 more; b.example.net:7703: connection refused; c.example.net:7703: no such host"},
-		{seeking{expect: 3, seen: []string{"a", "b"}, differs: []string{"c has --bootstrap-expect 5"}, seeds: 2},
+		{clusterSearch{expect: 3, seen: []string{"a", "b"}, differs: []string{"c has --bootstrap-expect 5"}, seeds: 2},
 			"2 of 3 members seen: a and b; waiting for 1 more; c has --bootstrap-expect 5"},
-		{seeking{expect: 3, seen: []string{"a", "b", "c"}, seeds: 2}, "3 of 3 members seen: a, b and c; starting the cluster"},
-		{seeking{expect: 3, seen: []string{"x", "b", "x"}, seeds: 2}, `3 of 3 members seen: x, b and x; several have the name "x": start each with its own --name`},
-		{seeking{expect: 3, seen: []string{"x", "x"}, seeds: 2},
+		{clusterSearch{expect: 3, seen: []string{"a", "b", "c"}, seeds: 2}, "3 of 3 members seen: a, b and c; starting the cluster"},
+		{clusterSearch{expect: 3, seen: []string{"x", "b", "x"}, seeds: 2}, `3 of 3 members seen: x, b and x; several have the name "x": start each with its own --name`},
+		{clusterSearch{expect: 3, seen: []string{"x", "x"}, seeds: 2},
 			`2 of 3 members seen: x and x; waiting for 1 more; several have the name "x": start each with its own --name`},
-		{seeking{seen: []string{"x", "x"}, seeds: 2}, "members reached: x and x; none is part of a cluster"},
+		{clusterSearch{seen: []string{"x", "x"}, seeds: 2}, "members reached: x and x; none is part of a cluster"},
 	} {
-		if got := c.seeking.String(); got != c.want {
-			t.Errorf("seeking %+v = %q, want %q", c.seeking, got, c.want)
+		if got := c.clusterSearch.String(); got != c.want {
+			t.Errorf("seeking %+v = %q, want %q", c.clusterSearch, got, c.want)
 		}
 	}
 }
@@ -70,8 +70,8 @@ func TestWaitingNodeCountsSeenMembers(t *testing.T) {
 		n.cfg.Name = name
 	}
 	a.cfg.Join = []string{"b:7703", "d:7703"}
-	a.seedContacts.note("b:7703", nil)
-	a.seedContacts.note("d:7703", errors.New("failed to join 10.0.0.4:7703: dial tcp 10.0.0.4:7703: i/o timeout"))
+	a.seedContacts.record("b:7703", nil)
+	a.seedContacts.record("d:7703", errors.New("failed to join 10.0.0.4:7703: dial tcp 10.0.0.4:7703: i/o timeout"))
 	a.hear(b, c)
 	want := "this member is not part of a cluster: 2 of 3 members seen: a and b; waiting for 1 more; c has --bootstrap-expect 5; d:7703: timed out"
 	if got := a.NoLeader(); got != want {
@@ -85,12 +85,12 @@ func TestOutageForgetsEarlierContacts(t *testing.T) {
 	n := waiting(nodeID(1), 3)
 	for _, known := range []bool{false, true, false} {
 		n.noteLeader(known)
-		if reason, tried := n.peerContacts.last("b"); tried {
+		if reason, tried := n.peerContacts.lastFailure("b"); tried {
 			t.Errorf("noteLeader(%v) kept the outcome %q", known, reason)
 		}
-		n.peerContacts.note("b", errors.New("connection refused"))
+		n.peerContacts.record("b", errors.New("connection refused"))
 		n.noteLeader(known)
-		if _, tried := n.peerContacts.last("b"); !tried {
+		if _, tried := n.peerContacts.lastFailure("b"); !tried {
 			t.Errorf("a repeated noteLeader(%v) forgot an outcome", known)
 		}
 	}
@@ -102,11 +102,11 @@ func TestUnansweredVotersDoNotServe(t *testing.T) {
 	t.Parallel()
 	n := waiting(nodeID(1), 3)
 	n.noteLeader(false)
-	if n.peerContacts.note("b", errors.New("certificate of another member")); !n.unansweredBy("b") || n.unansweredBy("c") {
+	if n.peerContacts.record("b", errors.New("certificate of another member")); !n.unansweredBy("b") || n.unansweredBy("c") {
 		t.Errorf("unansweredBy() = %t for a voter that failed to answer, and %t for one that was not contacted", n.unansweredBy("b"), n.unansweredBy("c"))
 	}
 	n.noteLeader(true)
-	if n.peerContacts.note("b", errors.New("timed out")); n.unansweredBy("b") {
+	if n.peerContacts.record("b", errors.New("timed out")); n.unansweredBy("b") {
 		t.Error("a voter counts as failed for a contact while a leader is known")
 	}
 }

@@ -15,8 +15,8 @@ func (t Timing) logFor(size int64) (threshold, trailing uint64) {
 	return t.SnapshotThreshold * units, trailingLogs * units
 }
 
-// pace sets when raft takes the next snapshot, by the size of the last one in bytes. Raft's goroutines call it.
-func (n *Node) pace(size int64) {
+// setSnapshotPace sets when raft takes the next snapshot, by the size of the last one in bytes. Raft's goroutines call it.
+func (n *Node) setSnapshotPace(size int64) {
 	select {
 	case <-n.opened:
 	case <-n.ctx.Done():

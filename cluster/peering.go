@@ -11,9 +11,9 @@ import (
 	"github.com/snowraft/snowraft/cluster/transport"
 )
 
-// judge decides whether to accept a peer that dialed this node's Raft port. verified is the ID in the peer's certificate; it
+// judgeGreeting decides whether to accept a peer that dialed this node's Raft port. verified is the ID in the peer's certificate; it
 // is empty without a certificate, and the peer's metadata is then only a hint.
-func (n *Node) judge(h transport.Greeting, verified string) transport.Reply {
+func (n *Node) judgeGreeting(h transport.Greeting, verified string) transport.Reply {
 	raw := h.From.Encode()
 	if _, err := peer.DecodeMeta(raw); err != nil {
 		return transport.Reply{Refused: transport.Malformed, Detail: "bad metadata", Why: err.Error()}
@@ -38,7 +38,7 @@ func (n *Node) judge(h transport.Greeting, verified string) transport.Reply {
 	if !ours {
 		return transport.Reply{Refused: transport.OtherCluster, Detail: "the member at this address has another cluster ID", Why: "its cluster is " + h.From.Cluster}
 	}
-	if n.ended(h.From.ID) {
+	if n.removalEnded(h.From.ID) {
 		return transport.Reply{Refused: transport.MemberRemoved, Detail: "the caller was removed"}
 	}
 	if verified != "" {
@@ -65,15 +65,15 @@ func (n *Node) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	if string(id) == n.ID() {
 		return peer.RaftAddress(string(id), n.cfg.RaftAddress), nil
 	}
-	if addresses, _ := n.where(string(id)); len(addresses) > 0 {
+	if addresses, _ := n.addressesOf(string(id)); len(addresses) > 0 {
 		return peer.RaftAddress(string(id), addresses[0]), nil
 	}
 	return "", fmt.Errorf("the address of member %s is not known", id)
 }
 
-// where lists the addresses at which a node may be: first the address of the last successful handshake, then the address in
+// addressesOf lists the addresses at which a node may be: first the address of the last successful handshake, then the address in
 // the Raft configuration, then hints, which others claimed. certain is the number of addresses before the hints.
-func (n *Node) where(id string) (addresses []string, certain int) {
+func (n *Node) addressesOf(id string) (addresses []string, certain int) {
 	p, _ := n.gossip.Peer(id)
 	<-n.opened
 	if p.DialedAt != "" {
@@ -135,7 +135,7 @@ func (n *Node) replicates(id raft.ServerID, term uint64) bool {
 // Handshake performs the handshake between two nodes of one process. A simulated Transport has no connections for a
 // handshake, so it calls Handshake on the dialer before it carries the first message to another node.
 func (n *Node) Handshake(to *Node) error {
-	reply := to.judge(transport.Greeting{From: n.meta(), To: to.ID()}, "")
+	reply := to.judgeGreeting(transport.Greeting{From: n.meta(), To: to.ID()}, "")
 	if err := reply.Err(); err != nil {
 		n.onRefused(err)
 		return err

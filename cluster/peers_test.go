@@ -22,10 +22,10 @@ func TestForgedClaimsAreHints(t *testing.T) {
 	forged := honest
 	forged.Starts, forged.Raft, forged.API, forged.Gossip, forged.Commands = 1<<62, "forged:1", "forged:2", "forged:3", 99
 	n.gossip.RecordClaim(forged, true)
-	if reply := n.judge(transport.Greeting{From: forged, To: n.ID()}, ""); reply.Err() != nil {
+	if reply := n.judgeGreeting(transport.Greeting{From: forged, To: n.ID()}, ""); reply.Err() != nil {
 		t.Fatal(reply.Err())
 	}
-	addresses, certain := n.where(id)
+	addresses, certain := n.addressesOf(id)
 	if !slices.Equal(addresses, []string{"at:1", honest.Raft, "forged:1"}) || certain != 2 {
 		t.Errorf("where() = %v, %d", addresses, certain)
 	}

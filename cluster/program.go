@@ -21,8 +21,8 @@ type programRefusal struct {
 	Used    uint32 `json:"u"` // fsm_version of the cluster
 }
 
-// tooOld reports whether a node's program does not know the commands that the cluster uses.
-func (n *Node) tooOld(m peer.Meta) (used uint32, ok bool) {
+// isTooOld reports whether a node's program does not know the commands that the cluster uses.
+func (n *Node) isTooOld(m peer.Meta) (used uint32, ok bool) {
 	if n.cfg.Used != nil {
 		used = n.cfg.Used()
 	}
@@ -32,7 +32,7 @@ func (n *Node) tooOld(m peer.Meta) (used uint32, ok bool) {
 // programRefused reports whether a node is not added because of its program. If so, it sends the refusal to the node. Only the
 // leader's reconcile calls it.
 func (n *Node) programRefused(p gossip.Peer) bool {
-	used, refused := n.tooOld(p.Claim)
+	used, refused := n.isTooOld(p.Claim)
 	if !refused {
 		return false
 	}

@@ -16,7 +16,7 @@ type fitness struct {
 func (n *Node) promotable(servers []raft.Server, now time.Time) (found raft.Server, ok bool) {
 	fit := make(map[raft.ServerID]fitness)
 	for _, s := range servers {
-		if s.Suffrage == raft.Voter || !n.fit(s.ID) {
+		if s.Suffrage == raft.Voter || !n.isFit(s.ID) {
 			continue
 		}
 		p, _ := n.gossip.Peer(string(s.ID))
@@ -33,8 +33,8 @@ func (n *Node) promotable(servers []raft.Server, now time.Time) (found raft.Serv
 	return found, ok
 }
 
-// fit reports whether a nonvoter may become a voter: it is alive, may vote, and this leader has seen it replicate.
-func (n *Node) fit(id raft.ServerID) bool {
+// isFit reports whether a nonvoter may become a voter: it is alive, may vote, and this leader has seen it replicate.
+func (n *Node) isFit(id raft.ServerID) bool {
 	p, known := n.gossip.Peer(string(id))
 	return known && p.Alive && !p.Claim.Nonvoter && !p.Confirmed.Nonvoter && n.replicated.IsUpToDate(id, n.leads.Load(), n.mono())
 }

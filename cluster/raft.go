@@ -54,7 +54,7 @@ func (n *Node) openRaft() error {
 // peering returns what this node contributes to its Raft connections.
 func (n *Node) peering() transport.Owner {
 	return transport.Owner{
-		Connect: n.cfg.Dial, Self: n.meta, JudgeGreeting: n.judge, AddressesOf: n.where, NoteMet: n.gossip.RecordConfirmed, EarlierProcess: n.gossip.EarlierProcess,
+		Connect: n.cfg.Dial, Self: n.meta, JudgeGreeting: n.judgeGreeting, AddressesOf: n.addressesOf, NoteMet: n.gossip.RecordConfirmed, EarlierProcess: n.gossip.EarlierProcess,
 		NoteDuplicate: n.onDuplicate, NoteRefused: n.onRefused, NoteForeign: n.foreign.Note, Term: n.termIfOpen, Mark: n.Mark,
 		Links: &n.links, AnswerLoss: n.Witness,
 		Life: n.life, LearnLife: n.learnLife, HearID: n.lives.HearID, ClaimLife: n.lives.Claim,
@@ -67,7 +67,7 @@ func (n *Node) newRaft(trans transport.Transport) (r *raft.Raft, err error) {
 	go func() {
 		defer close(done)
 		c := n.cfg.raftConfig(n.id.Node(), n.notify, logging.Hashicorp(n.logger, "raft", n.nameOf))
-		snapshots := &observedSnapshots{judgedSnapshots{n.store.Snapshots, n}, n.cfg.Events, n.pace}
+		snapshots := &observedSnapshots{judgedSnapshots{n.store.Snapshots, n}, n.cfg.Events, n.setSnapshotPace}
 		c.SnapshotThreshold, c.TrailingLogs = n.cfg.Timing.logFor(snapshots.newest())
 		r, err = raft.NewRaft(c, n.cfg.FSM, n.store.Logs, n.store.Stable, snapshots, trans)
 	}()

@@ -24,7 +24,7 @@ func (n *Node) reconcileLoop(ctx context.Context) {
 	tick := time.NewTicker(n.cfg.Timing.Reconcile)
 	defer tick.Stop()
 	for {
-		if err := n.change(n.reconcile); err != nil {
+		if err := n.changeMembership(n.reconcile); err != nil {
 			n.logger.Warn("membership change failed; retrying", "error", err)
 		}
 		if n.cfg.Watch.Unfit() && n.hasSuccessor() && time.Since(n.handedOver) > handOverPause {
@@ -59,7 +59,7 @@ func (n *Node) reconcile() error {
 		}
 	}
 	if s, ok := n.promotable(servers, time.Now()); ok {
-		err := n.settle(n.raft.AddVoter(s.ID, s.Address, 0, enqueueTimeout))
+		err := n.awaitChange(n.raft.AddVoter(s.ID, s.Address, 0, enqueueTimeout))
 		if err == nil {
 			n.logger.Info("member promoted to voter", "peer", n.label(s.ID), "peer_id", s.ID, "actor", actorLeader,
 				"healthy_for", n.cfg.Timing.PromoteAfter)
@@ -74,7 +74,7 @@ func (n *Node) reconcile() error {
 		if n.programRefused(p) || n.nameRefused(p) || n.namesOpen() {
 			continue
 		}
-		err := n.settle(n.raft.AddNonvoter(raft.ServerID(p.Claim.ID), peer.RaftAddress(p.Claim.ID, p.Claim.Raft), 0, enqueueTimeout))
+		err := n.awaitChange(n.raft.AddNonvoter(raft.ServerID(p.Claim.ID), peer.RaftAddress(p.Claim.ID, p.Claim.Raft), 0, enqueueTimeout))
 		if err == nil {
 			n.logger.Info("member joined as nonvoter", "peer", p.Claim.Name, "peer_id", p.Claim.ID, "address", p.Claim.Raft, "actor", actorLeader)
 		}

@@ -27,12 +27,12 @@ func TestDeadMemberIsForgottenWithItsRemoval(t *testing.T) {
 		a.hear(n)
 		a.gossip.NotifyLeave(&memberlist.Node{Name: n.meta().GossipName(), Meta: n.meta().Encode()})
 	}
-	if a.gossip.ForgetGone(); len(a.strangers()) != 2 {
-		t.Errorf("strangers() = %v, want two dead members", a.strangers())
+	if a.gossip.ForgetGone(); len(a.gossipTargets()) != 2 {
+		t.Errorf("strangers() = %v, want two dead members", a.gossipTargets())
 	}
 	delete(members, c.ID())
 	a.gossip.ForgetGone()
-	if got := a.strangers(); len(got) != 1 || got[0] != b.meta().Gossip {
+	if got := a.gossipTargets(); len(got) != 1 || got[0] != b.meta().Gossip {
 		t.Errorf("strangers() = %v after a removal, want %s", got, b.meta().Gossip)
 	}
 	if _, known := a.gossip.Peer(c.ID()); known {

@@ -36,9 +36,9 @@ func (n *Node) report() {
 		members := n.Members()
 		s, now := n.sighting(members), n.mono()
 		s.quorum = first.quorum(s.quorum, now)
-		r.look(s, now)
-		c.look(s, members)
-		c.time(n.cfg.Watch)
+		r.report(s, now)
+		c.record(s, members)
+		c.recordClock(n.cfg.Watch)
 		select {
 		case <-n.ctx.Done():
 			return
@@ -81,7 +81,7 @@ func (n *Node) sighting(members []Member) (s sighting) {
 	s.term, s.quorum, s.twins = n.Term(), QuorumOf(members), twinsOf(members)
 	switch {
 	case n.id.Cluster() == "":
-		s.seeking = n.seeking().String()
+		s.seeking = n.searchState().String()
 	case !known:
 		s.outage = n.outage().String()
 	}
@@ -102,20 +102,20 @@ type reporter struct {
 	notedAbsence bool
 }
 
-func (r *reporter) look(s sighting, now time.Duration) {
+func (r *reporter) report(s sighting, now time.Duration) {
 	if s.leader.ID != "" && (s.leader.ID != r.last.leader.ID || s.term != r.last.term) {
 		r.logger.Info("leader changed", "leader", s.leader.label(), "leader_id", s.leader.ID, "term", s.term)
 		r.last.leader, r.last.term = s.leader, s.term
 	}
-	r.absence(s, now)
+	r.reportAbsence(s, now)
 	if s.quorum.Voters == 0 {
 		return
 	}
 	if s.quorum != r.last.quorum {
-		r.quorum(s.quorum)
+		r.reportQuorum(s.quorum)
 		r.last.quorum = s.quorum
 	}
-	r.even(s.quorum, now)
+	r.reportEvenVoters(s.quorum, now)
 	if s.twins != r.last.twins && s.twins.name != "" {
 		r.logger.Warn("several members have the same name; restart one with another --name, or remove the member that was replaced",
 			"name", s.twins.name, "peer_ids", s.twins.ids)
@@ -123,8 +123,8 @@ func (r *reporter) look(s sighting, now time.Duration) {
 	r.last.twins = s.twins
 }
 
-// absence logs at intervals that no leader is known, with the reason.
-func (r *reporter) absence(s sighting, now time.Duration) {
+// reportAbsence logs at intervals that no leader is known, with the reason.
+func (r *reporter) reportAbsence(s sighting, now time.Duration) {
 	switch {
 	case s.seeking == "" && s.outage == "":
 		r.absentSince = 0
@@ -149,9 +149,9 @@ func (r *reporter) absence(s sighting, now time.Duration) {
 	}
 }
 
-// quorum logs the state of the voters. The line is a warning if quorum is lost, or if a voter was lost and no further voter may
+// reportQuorum logs the state of the voters. The line is a warning if quorum is lost, or if a voter was lost and no further voter may
 // fail.
-func (r *reporter) quorum(q Quorum) {
+func (r *reporter) reportQuorum(q Quorum) {
 	about := []any{"voters", q.Voters, "alive", q.Alive, "tolerates", q.MayFail()}
 	switch {
 	case q.Alive < q.Needed():
@@ -163,8 +163,8 @@ func (r *reporter) quorum(q Quorum) {
 	}
 }
 
-// even logs once that the number of voters stays even.
-func (r *reporter) even(q Quorum, now time.Duration) {
+// reportEvenVoters logs once that the number of voters stays even.
+func (r *reporter) reportEvenVoters(q Quorum, now time.Duration) {
 	switch {
 	case !q.Even():
 		r.evenSince, r.toldEven = 0, false

@@ -21,7 +21,7 @@ func reported(r *reporter, s sighting, at time.Duration) string {
 		}
 		return a
 	}}))
-	r.look(s, at)
+	r.report(s, at)
 	return strings.TrimSpace(buf.String())
 }
 

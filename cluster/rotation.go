@@ -9,10 +9,10 @@ import (
 	"github.com/snowraft/snowraft/cluster/gossip"
 )
 
-// choose returns the fingerprint of the secret with which a member signs and encrypts: the first secret in its file that all
+// chooseSecret returns the fingerprint of the secret with which a member signs and encrypts: the first secret in its file that all
 // other servers report to know. While some servers have reported nothing, the present secret stays if all reporting servers
 // know it. Therefore the order in which hosts get a new file does not matter.
-func choose(own []string, present string, reports [][]string, complete bool) string {
+func chooseSecret(own []string, present string, reports [][]string, complete bool) string {
 	common := func(fingerprint string) bool {
 		return !slices.ContainsFunc(reports, func(known []string) bool { return !slices.Contains(known, fingerprint) })
 	}
@@ -43,7 +43,7 @@ func (n *Node) rotate() {
 			n.gossip.Announce()
 			reported = own
 		}
-		n.sign()
+		n.chooseSigningSecret()
 		select {
 		case <-n.ctx.Done():
 			return
@@ -53,8 +53,8 @@ func (n *Node) rotate() {
 	}
 }
 
-// sign selects the secret with which this node signs.
-func (n *Node) sign() {
+// chooseSigningSecret selects the secret with which this node signs.
+func (n *Node) chooseSigningSecret() {
 	var reports [][]string
 	servers := n.servers()
 	complete := len(servers) > 0
@@ -77,7 +77,7 @@ func (n *Node) sign() {
 		}
 	}
 	present := n.cfg.Keys.Signing().Fingerprint()
-	if chosen := choose(n.cfg.Keys.Fingerprints(), present, reports, complete); chosen != present && n.cfg.Keys.Sign(chosen) {
+	if chosen := chooseSecret(n.cfg.Keys.Fingerprints(), present, reports, complete); chosen != present && n.cfg.Keys.Sign(chosen) {
 		n.logger.Info("signing with another secret", "fingerprint", chosen)
 	}
 }

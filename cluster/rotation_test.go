@@ -48,7 +48,7 @@ func TestChoiceOfTheSecret(t *testing.T) {
 		for _, r := range c.reports {
 			reports = append(reports, strings.Fields(r))
 		}
-		if got := choose(strings.Fields(c.own), c.present, reports, c.complete); got != c.want {
+		if got := chooseSecret(strings.Fields(c.own), c.present, reports, c.complete); got != c.want {
 			t.Errorf("%s: choose() = %q, want %q", name, got, c.want)
 		}
 	}

@@ -27,16 +27,16 @@ type seeds struct {
 	tried   chan struct{}   // closed when each address was contacted once
 }
 
-// contacted handles the outcome of a contact. A seed in another cluster is a mistake of the operator. If this node is the only
+// judgeSeedContact handles the outcome of a contact. A seed in another cluster is a mistake of the operator. If this node is the only
 // member of its cluster, it halts before it issues anything: the operator intends it for the other cluster, and both clusters
 // would issue the same IDs. A member of a larger cluster stays in its own, and so does a member whose seed is in an ancestor
 // of its cluster.
-func (n *Node) contacted(address string, err error) {
+func (n *Node) judgeSeedContact(address string, err error) {
 	other, ok := errors.AsType[*peer.OtherClusterError](err)
 	if !ok || !slices.Contains(n.cfg.Join, address) || slices.Contains(n.lives.Known().Ancestors, other.Theirs) {
 		return
 	}
-	if n.alone() && n.mono()-n.seeds.since <= seedsHalt && n.confirmed(other) {
+	if n.alone() && n.mono()-n.seeds.since <= seedsHalt && n.confirmOtherCluster(other) {
 		n.Fail(fmt.Errorf("the data directory %s belongs to cluster %s, which has no other member, but %s belongs to cluster %s; both clusters may issue the same IDs. "+
 			"To keep the data, start without %s in --join; to join that cluster, move the directory away and start with an empty one",
 			n.cfg.DataDir, other.Ours, address, other.Theirs, address))
@@ -49,9 +49,9 @@ func (n *Node) contacted(address string, err error) {
 	}
 }
 
-// confirmed reports whether the node of another cluster is at the seed and names its other cluster when it is dialed. Gossip
+// confirmOtherCluster reports whether the node of another cluster is at the seed and names its other cluster when it is dialed. Gossip
 // is not enough: another node may have answered meanwhile, and a recorded message can be replayed.
-func (n *Node) confirmed(other *peer.OtherClusterError) bool {
+func (n *Node) confirmOtherCluster(other *peer.OtherClusterError) bool {
 	return other.Contacted && n.greeter != nil && errors.Is(n.greeter.Greet(raft.ServerID(other.ID), raft.ServerAddress(other.Address)), peer.ErrOtherCluster)
 }
 

@@ -83,7 +83,7 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 				err = other
 			}
 			for range 3 {
-				n.contacted(cmp.Or(c.address, seed), err)
+				n.judgeSeedContact(cmp.Or(c.address, seed), err)
 			}
 			if failure := n.Failure(); (failure != nil) != c.halts {
 				t.Errorf("halts with %v", failure)

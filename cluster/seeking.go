@@ -8,8 +8,8 @@ import (
 	"github.com/snowraft/snowraft/cluster/storage"
 )
 
-// seeking is the search of a node for a cluster.
-type seeking struct {
+// clusterSearch is the search of a node for a cluster.
+type clusterSearch struct {
 	expect  int      // number of new members that start a cluster together; 0: this node only joins
 	seen    []string // new members that this node sees, itself included if it may start a cluster
 	differs []string // new members with another --bootstrap-expect
@@ -22,9 +22,9 @@ type seeking struct {
 }
 
 // seeking returns the state of the search. Call it only while the node has not joined a cluster.
-func (n *Node) seeking() seeking {
+func (n *Node) searchState() clusterSearch {
 	own := n.meta()
-	s := seeking{expect: own.Expect, seeds: len(n.cfg.Join), address: own.Gossip, aside: n.aside}
+	s := clusterSearch{expect: own.Expect, seeds: len(n.cfg.Join), address: own.Gossip, aside: n.aside}
 	if own.Expect > 0 {
 		s.seen = append(s.seen, own.Name)
 	}
@@ -42,16 +42,16 @@ func (n *Node) seeking() seeking {
 			s.differs = append(s.differs, fmt.Sprintf("%s has --bootstrap-expect %d", m.Name, m.Expect))
 		}
 	}
-	contacted := n.strangers() // a node that is seen is not contacted again, so its last outcome is old
+	contacted := n.gossipTargets() // a node that is seen is not contacted again, so its last outcome is old
 	for _, seed := range n.cfg.Join {
-		if reason, _ := n.seedContacts.last(seed); reason != "" && slices.Contains(contacted, seed) {
+		if reason, _ := n.seedContacts.lastFailure(seed); reason != "" && slices.Contains(contacted, seed) {
 			s.failed = append(s.failed, seed+": "+reason)
 		}
 	}
 	return s
 }
 
-func (s seeking) String() string {
+func (s clusterSearch) String() string {
 	var parts []string
 	same := s.sameName()
 	switch missing := s.expect - len(s.seen); {
@@ -83,7 +83,7 @@ func (s seeking) String() string {
 }
 
 // sameName returns a name that keeps the members from starting a cluster because several of them have it; empty if there is none.
-func (s seeking) sameName() string {
+func (s clusterSearch) sameName() string {
 	if s.expect > 0 {
 		for i, name := range s.seen {
 			if name != "" && slices.Contains(s.seen[:i], name) {

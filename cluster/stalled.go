@@ -80,7 +80,7 @@ func (n *Node) silentToLeader(id string, leader raft.ServerID) bool {
 // unansweredBy reports whether a voter failed to answer while no leader is known, so that no quorum has it. Gossip may still take a
 // voter for alive whose address another process has, or whose Raft port is unreachable.
 func (n *Node) unansweredBy(id string) bool {
-	reason, _ := n.peerContacts.last(id)
+	reason, _ := n.peerContacts.lastFailure(id)
 	return n.leaderless.Load() != 0 && reason != ""
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// watch checks the clock, the disk, this node's own membership and its replication, and forgets nodes that are gone.
-func (n *Node) watch() {
+// runUpkeep checks the clock, the disk, this node's own membership and its replication, and forgets nodes that are gone.
+func (n *Node) runUpkeep() {
 	tick := time.NewTicker(min(time.Second, n.cfg.Timing.GossipProbe))
 	defer tick.Stop()
 	var write stall
@@ -98,15 +98,15 @@ func (n *Node) rejoin() {
 			return
 		case <-timer.C:
 		}
-		for _, addr := range n.strangers() {
+		for _, addr := range n.gossipTargets() {
 			if n.ctx.Err() != nil {
 				return
 			}
 			err := n.gossip.Join(addr)
 			if slices.Contains(n.cfg.Join, addr) {
-				n.seedContacts.note(addr, err)
+				n.seedContacts.record(addr, err)
 			}
-			n.contacted(addr, err)
+			n.judgeSeedContact(addr, err)
 			if err != nil {
 				n.logger.Debug("member not contacted; retrying", "address", addr, "error", err)
 			}
@@ -125,9 +125,9 @@ func (n *Node) rejoin() {
 // claimsPause is the time between two checks of the claims about members.
 const claimsPause = 100 * time.Millisecond
 
-// meet shakes hands with the members about which gossip claims something new. This node believes only the members themselves.
+// confirmClaims shakes hands with the members about which gossip claims something new. This node believes only the members themselves.
 // Watch notifies it of claims that are left.
-func (n *Node) meet() {
+func (n *Node) confirmClaims() {
 	for {
 		select {
 		case <-n.ctx.Done():
@@ -159,8 +159,8 @@ func (n *Node) meet() {
 	}
 }
 
-// strangers returns the gossip addresses to contact: seeds that are not known as live nodes, and nodes that were lost.
-func (n *Node) strangers() []string {
+// gossipTargets returns the gossip addresses to contact: seeds that are not known as live nodes, and nodes that were lost.
+func (n *Node) gossipTargets() []string {
 	live := map[string]bool{n.meta().Gossip: true}
 	addrs := slices.Clone(n.cfg.Join)
 	for _, p := range n.gossip.Peers() {
