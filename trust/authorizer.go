@@ -54,7 +54,7 @@ type Authorizer struct {
 
 	table     Table
 	anonymous *Principal
-	waiting   waiting
+	waiting   waitSlots
 	known     sync.Map // uint64 to *known: tokens with a verified text, or in forwarded calls
 
 	mu    sync.Mutex
@@ -222,7 +222,7 @@ func (a *Authorizer) intern(record *Record) *known {
 // yet.
 var ErrBehind = errors.New("this member is behind the others, and may not know the token or its scopes yet; try again, or try another member")
 
-// awaitFor is await for a caller that may be a stranger. Its wait takes a place, and ends early if another call
+// awaitFor is await for a caller that may be unknown. Its wait takes a place, and ends early if another call
 // needs the place.
 func (a *Authorizer) awaitFor(ctx context.Context, id uint64) (*Record, error) {
 	if record, ok := a.table.Token(id); ok || a.table.NeverIssued(id) {
@@ -234,7 +234,7 @@ func (a *Authorizer) awaitFor(ctx context.Context, id uint64) (*Record, error) {
 	}
 	wait, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	leave, ok := a.waiting.enter(address(ctx), giveUp)
+	leave, ok := a.waiting.acquire(address(ctx), giveUp)
 	if !ok {
 		return nil, ErrBehind
 	}

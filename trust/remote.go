@@ -29,16 +29,16 @@ type Remote struct {
 	Address func(ctx context.Context) string
 
 	ask   Verifier
-	asked turns         // places for queries about texts of strangers
-	again chan struct{} // places for queries about texts that were good, which strangers cannot delay
+	asked querySlots    // places for queries about texts of unknown callers
+	again chan struct{} // places for queries about texts that were good, which unknown callers cannot delay
 
 	mu       sync.Mutex
-	verdicts verdicts // guarded by mu
+	verdicts verdictCache // guarded by mu
 }
 
 // NewRemote returns a Remote that queries members with ask.
 func NewRemote(ask Verifier) *Remote {
-	return &Remote{Address: AddressOf, ask: ask, again: make(chan struct{}, maxAsked), verdicts: newVerdicts()}
+	return &Remote{Address: AddressOf, ask: ask, again: make(chan struct{}, maxAsked), verdicts: newVerdictCache()}
 }
 
 // verdict is the answer of the members about a token, and the token's principal.
@@ -92,7 +92,7 @@ func (r *Remote) Authenticate(ctx context.Context, text string) (*Principal, err
 	if !v.good.Load() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		v = r.verdicts.keep(v)
+		v = r.verdicts.addGood(v)
 	}
 	return &v.Principal, nil
 }
@@ -113,7 +113,7 @@ func (r *Remote) verdict(text string, kind kind, id uint64) *verdict {
 	v := &verdict{remote: r, text: text, key: key, asking: make(chan struct{}, 1)}
 	v.kind, v.id, v.source = kind, id, v
 	v.bucket.fill()
-	r.verdicts.meet(v)
+	r.verdicts.addUntrusted(v)
 	return v
 }
 
@@ -177,7 +177,7 @@ func (v *verdict) renewed(ctx context.Context) (*state, error) {
 // place waits for a place for a query about the text. The caller releases the place with leave.
 func (v *verdict) place(ctx context.Context) (leave func(), err error) {
 	if !v.good.Load() {
-		return v.remote.asked.take(ctx, v.remote.Address(ctx))
+		return v.remote.asked.acquire(ctx, v.remote.Address(ctx))
 	}
 	select {
 	case v.remote.again <- struct{}{}:
@@ -190,7 +190,7 @@ func (v *verdict) place(ctx context.Context) (leave func(), err error) {
 func (r *Remote) refuse(v *verdict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.verdicts.refuse(v)
+	r.verdicts.demote(v)
 }
 
 // Bearer returns the text of the token that the caller presented to this gateway. It is empty for callers

@@ -125,8 +125,8 @@ func TestRemoteStrangersDisplaceNoGoodToken(t *testing.T) {
 	if p, err := r.Authenticate(t.Context(), good); err != nil || p != first || asked.Load() != 1 {
 		t.Errorf("the good token is another principal: %v, after %d queries: %v", p != first, asked.Load(), err)
 	}
-	if m := &r.verdicts; len(m.strangers) > maxVerdicts || len(m.arrivals) > maxVerdicts || len(m.good) != 1 {
-		t.Errorf("%d strangers, %d arrivals, %d good", len(m.strangers), len(m.arrivals), len(m.good))
+	if m := &r.verdicts; len(m.untrusted) > maxVerdicts || len(m.arrivals) > maxVerdicts || len(m.good) != 1 {
+		t.Errorf("%d strangers, %d arrivals, %d good", len(m.untrusted), len(m.arrivals), len(m.good))
 	}
 }
 
@@ -270,8 +270,8 @@ func TestRemoteRevokedTokenIsStranger(t *testing.T) {
 				t.Fatal("a revoked token was taken")
 			}
 		}
-		if asked != 2 || len(r.verdicts.good) != 0 || len(r.verdicts.strangers) != 1 {
-			t.Errorf("%d queries, %d good, %d strangers", asked, len(r.verdicts.good), len(r.verdicts.strangers))
+		if asked != 2 || len(r.verdicts.good) != 0 || len(r.verdicts.untrusted) != 1 {
+			t.Errorf("%d queries, %d good, %d strangers", asked, len(r.verdicts.good), len(r.verdicts.untrusted))
 		}
 		record = &Record{ID: 7} // the expiry was extended
 		time.Sleep(refusalLife)

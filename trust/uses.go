@@ -45,7 +45,7 @@ type Uses struct {
 // Connected records a connection from an address with a valid token. The caller calls closed at its end.
 func (u *Uses) Connected(address string, token uint64, secret string, now time.Time) (closed func(now time.Time)) {
 	key := useKey{hostOf(address), token, secret, ""}
-	u.note(key, 1, now)
+	u.record(key, 1, now)
 	return func(now time.Time) {
 		u.mu.Lock()
 		defer u.mu.Unlock()
@@ -57,15 +57,15 @@ func (u *Uses) Connected(address string, token uint64, secret string, now time.T
 
 // Refused records a refused token and returns its use. fresh reports whether that is the first refusal for an hour.
 func (u *Uses) Refused(address string, token uint64, fault Fault, now time.Time) (use Use, fresh bool) {
-	return u.note(useKey{hostOf(address), token, "", fault}, 0, now)
+	return u.record(useKey{hostOf(address), token, "", fault}, 0, now)
 }
 
-func (u *Uses) note(key useKey, open int, now time.Time) (use Use, fresh bool) {
+func (u *Uses) record(key useKey, open int, now time.Time) (use Use, fresh bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	row := u.rows[key]
 	if row == nil {
-		u.makeWay(key.host)
+		u.evictOldest(key.host)
 		if u.rows == nil {
 			u.rows, u.host = make(map[useKey]*Use), make(map[string]int)
 		}
@@ -80,8 +80,8 @@ func (u *Uses) note(key useKey, open int, now time.Time) (use Use, fresh bool) {
 	return *row, fresh
 }
 
-// makeWay removes the oldest use without open connections if there are too many uses, or too many of one host. Requires u.mu.
-func (u *Uses) makeWay(host string) {
+// evictOldest removes the oldest use without open connections if there are too many uses, or too many of one host. Requires u.mu.
+func (u *Uses) evictOldest(host string) {
 	crowded := u.host[host] >= maxUsesOfHost
 	if !crowded && len(u.rows) < maxUses {
 		return

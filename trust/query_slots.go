@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// maxAsked bounds the concurrent queries to members about texts of strangers, and also those about good
+	// maxAsked bounds the concurrent queries to members about texts of unknown callers, and also those about good
 	// texts.
 	maxAsked = 256
 	// maxAskedFrom bounds the concurrent queries about texts from one origin.
 	maxAskedFrom = maxAsked * 3 / 4
 )
 
-// turns holds the places for queries about texts of strangers. Origins with waiting callers take turns, so that
+// querySlots holds the places for queries about texts of unknown callers. Origins with waiting callers are served round robin, so that
 // no host excludes the others. The zero value is ready to use.
-type turns struct {
+type querySlots struct {
 	mu    sync.Mutex
 	taken int
 	from  map[netip.Prefix]*queue
@@ -32,10 +32,10 @@ type queue struct {
 	at      *list.Element   // element of next; nil if the origin is not queued
 }
 
-// take waits for a place for a query that a call from an address causes. The caller releases the place with
+// acquire waits for a place for a query that a call from an address causes. The caller releases the place with
 // leave.
-func (t *turns) take(ctx context.Context, address string) (leave func(), err error) {
-	origin, turn := originOf(address), make(chan struct{})
+func (t *querySlots) acquire(ctx context.Context, address string) (leave func(), err error) {
+	origin, assigned := originOf(address), make(chan struct{})
 	t.mu.Lock()
 	if t.from == nil {
 		t.from = make(map[netip.Prefix]*queue)
@@ -45,27 +45,27 @@ func (t *turns) take(ctx context.Context, address string) (leave func(), err err
 		q = new(queue)
 		t.from[origin] = q
 	}
-	q.waiting = append(q.waiting, turn)
-	t.serve(q)
+	q.waiting = append(q.waiting, assigned)
+	t.assign(q)
 	t.mu.Unlock()
 	leave = func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.taken--
 		q.taken--
-		t.serve(q)
-		t.forget(origin, q)
+		t.assign(q)
+		t.forgetOrigin(origin, q)
 	}
 	select {
-	case <-turn:
+	case <-assigned:
 		return leave, nil
 	case <-ctx.Done():
 	}
 	t.mu.Lock()
-	i := slices.Index(q.waiting, turn)
+	i := slices.Index(q.waiting, assigned)
 	if i >= 0 {
 		q.waiting = slices.Delete(q.waiting, i, i+1)
-		t.forget(origin, q)
+		t.forgetOrigin(origin, q)
 	}
 	t.mu.Unlock()
 	if i < 0 { // the caller got its place just now
@@ -74,8 +74,8 @@ func (t *turns) take(ctx context.Context, address string) (leave func(), err err
 	return nil, ctx.Err()
 }
 
-// serve assigns free places to waiting callers, after a change of q. Requires t.mu.
-func (t *turns) serve(q *queue) {
+// assign assigns free places to waiting callers, after a change of q. Requires t.mu.
+func (t *querySlots) assign(q *queue) {
 	if q.at == nil && len(q.waiting) > 0 && q.taken < maxAskedFrom {
 		q.at = t.next.PushBack(q)
 	}
@@ -95,8 +95,8 @@ func (t *turns) serve(q *queue) {
 	}
 }
 
-// forget removes an origin that has neither places nor waiting callers. Requires t.mu.
-func (t *turns) forget(origin netip.Prefix, q *queue) {
+// forgetOrigin removes an origin that has neither places nor waiting callers. Requires t.mu.
+func (t *querySlots) forgetOrigin(origin netip.Prefix, q *queue) {
 	if q.taken > 0 || len(q.waiting) > 0 {
 		return
 	}

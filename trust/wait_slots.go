@@ -9,10 +9,10 @@ import (
 // ID.
 const maxWaiting = 256
 
-// waiting holds the places of calls that wait for the replica. When all are taken, a call from the origin with
+// waitSlots holds the places of calls that wait for the replica. When all are taken, a call from the origin with
 // the most places makes way for another origin, so that no host excludes the others. The zero value is ready to
 // use.
-type waiting struct {
+type waitSlots struct {
 	mu    sync.Mutex
 	taken int
 	from  map[netip.Prefix][]*waiter // oldest first
@@ -24,13 +24,13 @@ type waiter struct {
 	giveUp func()
 }
 
-// enter takes a place for a call from an address; ok is false if there is none. leave releases the place.
+// acquire takes a place for a call from an address; ok is false if there is none. leave releases the place.
 // giveUp ends the wait of this call when it makes way for another one.
-func (w *waiting) enter(address string, giveUp func()) (leave func(), ok bool) {
+func (w *waitSlots) acquire(address string, giveUp func()) (leave func(), ok bool) {
 	call := &waiter{originOf(address), giveUp}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.taken >= maxWaiting && !w.makeWay(call.origin) {
+	if w.taken >= maxWaiting && !w.evictOldest(call.origin) {
 		return nil, false
 	}
 	if w.from == nil {
@@ -45,9 +45,9 @@ func (w *waiting) enter(address string, giveUp func()) (leave func(), ok bool) {
 	}, true
 }
 
-// makeWay ends the oldest wait of the origin with the most places. It does nothing and returns false if origin
+// evictOldest ends the oldest wait of the origin with the most places. It does nothing and returns false if origin
 // would then have as many places as that origin had or more. Requires w.mu.
-func (w *waiting) makeWay(origin netip.Prefix) bool {
+func (w *waitSlots) evictOldest(origin netip.Prefix) bool {
 	var most []*waiter
 	for _, calls := range w.from {
 		if len(calls) > len(most) {
@@ -64,7 +64,7 @@ func (w *waiting) makeWay(origin netip.Prefix) bool {
 }
 
 // remove removes a call unless it made way already. Requires w.mu.
-func (w *waiting) remove(call *waiter) {
+func (w *waitSlots) remove(call *waiter) {
 	calls := w.from[call.origin]
 	for i, c := range calls {
 		if c != call {
