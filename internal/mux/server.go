@@ -54,6 +54,8 @@ type Method struct {
 	// reading of its stream.
 	Begin func() error
 	End   func()
+	// Announce makes the answer that announces the end of the stream.
+	Announce func(Job)
 	// Invalid returns the error of a stream whose client breaks the protocol.
 	Invalid func(message string) error
 }
@@ -88,8 +90,10 @@ func NewServer(stream ServerStream, method Method) *Server {
 }
 
 // Serve serves requests until the client ends the stream and all requests are answered. It returns nil then, and otherwise the error
-// that ended the stream.
-func (s *Server) Serve() error {
+// that ended the stream. When ending is done, Serve announces the end of the stream. It still answers the requests that the client
+// sends before the client ends the stream.
+func (s *Server) Serve(ending context.Context) error {
+	defer context.AfterFunc(ending, s.announce)()
 	err := s.read()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,12 +152,12 @@ func (s *Server) wait(j Job, began time.Time) {
 	j.Wait(ctx)
 }
 
-// Announce sends an answer without a request. fill makes the answer.
-func (s *Server) Announce(fill func(Job)) {
+// announce sends an answer without a request.
+func (s *Server) announce() {
 	s.mu.Lock()
 	j := s.job()
 	s.mu.Unlock()
-	fill(j)
+	s.method.Announce(j)
 	s.send(j)
 }
 
@@ -213,42 +217,4 @@ func (s *Server) send(j Job) {
 		s.spare = batch
 	}
 	s.sending = false
-}
-
-// Servers is the set of the receiving ends of a process. Announce is called for each when the process shuts down.
-type Servers struct {
-	Announcement func(Job) // makes the answer that announces the end of a stream
-
-	mu     sync.Mutex
-	all    map[*Server]struct{}
-	ending bool
-}
-
-// Add adds a Server. The caller removes it with the returned function.
-func (ss *Servers) Add(s *Server) (remove func()) {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	if ss.all == nil {
-		ss.all = make(map[*Server]struct{})
-	}
-	ss.all[s] = struct{}{}
-	if ss.ending {
-		go s.Announce(ss.Announcement)
-	}
-	return func() {
-		ss.mu.Lock()
-		defer ss.mu.Unlock()
-		delete(ss.all, s)
-	}
-}
-
-// End announces the end of all present streams, and of every stream that is added later. Requests that their clients send before they
-// end them are answered.
-func (ss *Servers) End() {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	ss.ending = true
-	for s := range ss.all {
-		go s.Announce(ss.Announcement) // may wait for a client that does not read, until the connection is closed
-	}
 }

@@ -27,6 +27,9 @@ type client struct {
 	begun   int                      // places in use
 	reading int                      // goroutines that read
 	jobs    int
+
+	announced int
+	end       context.CancelFunc // requests the end of the stream
 }
 
 // errLast ends a stream; it is the answer to a request for the layout "last".
@@ -119,8 +122,9 @@ func (c *client) method() Method {
 			}
 			return c.full
 		},
-		End:     func() { c.count(&c.begun, -1) },
-		Invalid: func(message string) error { return errors.New(message) },
+		End:      func() { c.count(&c.begun, -1) },
+		Announce: func(Job) { c.count(&c.announced, 1) },
+		Invalid:  func(message string) error { return errors.New(message) },
 	}
 }
 
@@ -131,7 +135,12 @@ func serve(ctx context.Context, unread int) (*client, *Server) {
 		served: make(chan error, 1), waiting: make(map[uint64]chan struct{}),
 	}
 	s := NewServer(c, c.method())
-	go func() { c.served <- s.Serve() }()
+	var ending context.Context
+	ending, c.end = context.WithCancel(ctx)
+	go func() {
+		defer c.end()
+		c.served <- s.Serve(ending)
+	}()
 	return c, s
 }
 
@@ -171,8 +180,8 @@ func (c *client) want(t *testing.T, ids ...uint64) {
 	}
 }
 
-// end ends the stream and returns the result of Serve.
-func (c *client) end() error {
+// close ends the stream and returns the result of Serve.
+func (c *client) close() error {
 	close(c.requests)
 	return <-c.served
 }

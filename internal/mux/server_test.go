@@ -62,7 +62,7 @@ func TestFullStreamIsReadAfterAnyAnswer(t *testing.T) {
 				c.want(t, id)
 			}
 		}
-		if err := c.end(); err != nil {
+		if err := c.close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -112,7 +112,7 @@ func TestRequestWithoutPlaceStopsTheReading(t *testing.T) {
 		c.want(t, 1)
 		c.ask(2, "")
 		c.want(t, 2)
-		if err := c.end(); err != nil || c.begun != 0 {
+		if err := c.close(); err != nil || c.begun != 0 {
 			t.Errorf("Serve() = %v, %d places in use", err, c.begun)
 		}
 	})
@@ -154,7 +154,7 @@ func TestWaitEnds(t *testing.T) {
 // An error ends the stream after the answers to all requests before it.
 func TestErrorsEndStream(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(c *client){
+	for name, last := range map[string]func(c *client){
 		"last request": func(c *client) { c.ask(2, "last") },
 		"ID 0":         func(c *client) { c.ask(0, "") },
 	} {
@@ -163,7 +163,7 @@ func TestErrorsEndStream(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, _ := serve(t.Context(), 10)
 				c.ask(1, "waits")
-				end(c)
+				last(c)
 				if c.ask(3, "") {
 					t.Error("the stream is read after its end")
 				}
@@ -180,28 +180,29 @@ func TestErrorsEndStream(t *testing.T) {
 	}
 }
 
-// The end is announced on all streams, also on those that begin later. Requests are still answered.
+// The end of a stream is announced, also if the stream begins later. Its requests are still answered.
 func TestEndIsAnnounced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		announced := 0
-		all := Servers{Announcement: func(Job) { announced++ }}
-		first, s := serve(t.Context(), 10)
-		defer all.Add(s)()
-		all.Add(NewServer(nil, Method{}))() // has ended
-		all.End()
-		second, s := serve(t.Context(), 10)
-		defer all.Add(s)()
-		for _, c := range []*client{first, second} {
+		present, _ := serve(t.Context(), 10)
+		present.end()
+		later, _ := serve(t.Context(), 10)
+		later.end()
+		for _, c := range []*client{present, later} {
 			c.want(t, 0)
 			c.ask(1, "")
 			c.want(t, 1)
-			if err := c.end(); err != nil {
-				t.Error(err)
+			if err := c.close(); err != nil || c.announced != 1 {
+				t.Errorf("Serve() = %v, %d announcements", err, c.announced)
 			}
 		}
-		if announced != 2 {
-			t.Errorf("%d announcements", announced)
+		ended, _ := serve(t.Context(), 10)
+		if err := ended.close(); err != nil {
+			t.Error(err)
+		}
+		ended.end()
+		if synctest.Wait(); ended.announced != 0 {
+			t.Error("the end of a stream that has ended is announced")
 		}
 	})
 }
@@ -228,7 +229,7 @@ func TestJobsAreUsedAgain(t *testing.T) {
 		if synctest.Wait(); len(s.unused) > keptJobs {
 			t.Errorf("%d unused jobs", len(s.unused))
 		}
-		_ = c.end()
+		_ = c.close()
 	})
 }
 
@@ -256,7 +257,7 @@ func TestServedRequestsAllocateNothing(t *testing.T) {
 	const requests = 1000
 	perStream := func(n int) float64 {
 		return testing.AllocsPerRun(10, func() {
-			if err := NewServer(&looping{ctx: t.Context(), left: n}, c.method()).Serve(); err != nil {
+			if err := NewServer(&looping{ctx: t.Context(), left: n}, c.method()).Serve(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -30,7 +30,7 @@ func (s *Server) drain(ctx context.Context, budget time.Duration) {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		s.muxes.End()
+		s.end()
 		s.grpc.GracefulStop()
 	}()
 	select {

@@ -69,16 +69,12 @@ func (s *Server) mux(ctx context.Context, ss grpc.ServerStream, service any, rul
 	server := mux.NewServer(judgedStream{ss, ctx}, mux.Method{
 		Job: func() mux.Job { return job(m) }, Invalid: wire.Invalid,
 		Begin: func() error { return s.streams.begin(token) }, End: func() { s.streams.end(token) },
+		Announce: func(j mux.Job) {
+			j.(interface{ fail(error) }).fail(wire.Status(rpc.NewError(rpc.ShuttingDown, fmt.Sprintf("this %s is shutting down; end the stream", s.what))))
+		},
 	})
-	defer s.muxes.Add(server)()
 	s.hear(ctx)
-	return server.Serve()
-}
-
-// newMuxes returns the set of the streams that carry requests.
-func (s *Server) newMuxes() *mux.Servers {
-	err := wire.Status(rpc.NewError(rpc.ShuttingDown, fmt.Sprintf("this %s is shutting down; end the stream", s.what)))
-	return &mux.Servers{Announcement: func(j mux.Job) { j.(interface{ fail(error) }).fail(err) }}
+	return server.Serve(s.ending)
 }
 
 // job is the part of a request on a stream that is the same for all methods.

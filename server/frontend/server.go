@@ -21,7 +21,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/snowraft/snowraft/internal/mux"
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/internal/tracing"
@@ -69,7 +68,8 @@ type Server struct {
 	gate     gate
 	budget   *budget
 	streams  streams
-	muxes    *mux.Servers // streams that carry requests
+	ending   context.Context // done when streams that carry requests must end
+	end      context.CancelFunc
 	issuer   *kernel.Issuer
 	watches  watches
 	silence  silence
@@ -102,7 +102,7 @@ func New(cfg Config) *Server {
 		budget: newBudget(maxAnswers, maxAnswersOfOne), done: make(chan struct{}),
 		accept: func(context.Context, string) error { return nil },
 	}
-	s.muxes = s.newMuxes()
+	s.ending, s.end = context.WithCancel(context.Background())
 	s.local = &local{server: s, methods: make(map[string]localMethod)}
 	s.kernel = kernel.New(kernel.Config{
 		Secured: s.auth != nil, Audit: cfg.Audit, Tracer: cfg.Tracer, Address: Address, Relayed: s.auth.relayed,
