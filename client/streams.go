@@ -51,10 +51,9 @@ type streams struct {
 
 // line holds the stream to one member.
 type line struct {
-	member  string
-	stream  *mux.Stream // nil if none is open
-	opening bool
-	rests   time.Time // end of the time for which other members are preferred
+	member string
+	stream *mux.Stream // nil if none is open or begins
+	rests  time.Time   // end of the time for which other members are preferred
 }
 
 func newStreams(ch *channel, method string, answer func() mux.Answer) *streams {
@@ -187,37 +186,27 @@ func (s *streams) keep(addrs []string) {
 
 // open starts to open a stream. Requires the lock.
 func (s *streams) open(l *line) {
-	if l.opening || time.Now().Before(l.rests) || s.channel.caller.life.Err() != nil {
+	if l.stream != nil || time.Now().Before(l.rests) || s.channel.caller.life.Err() != nil {
 		return
 	}
-	l.opening = true
-	go s.run(l)
+	l.stream = mux.New(s.answer(), func(a mux.Answer) { s.channel.caller.receipts.Keep(a) }, 0)
+	go s.run(l, l.stream)
 }
 
 // run opens a stream and receives from it until it ends.
-func (s *streams) run(l *line) {
+func (s *streams) run(l *line, m *mux.Stream) {
 	ctx, cancel := context.WithCancel(s.channel.caller.life)
 	defer cancel()
-	var lived time.Duration
-	late := time.AfterFunc(openWithin, cancel)
+	defer m.FinishUnused(s.idle)()
+	var opened time.Time
 	ctx = context.WithValue(ctx, tryKey{}, &try{only: l.member, standing: s.channel.caller.standing})
-	stream, err := s.channel.caller.conn.NewStream(s.channel.caller.receipts.Bring(ctx), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, s.method)
-	late.Stop()
-	if err == nil {
-		opened := time.Now()
-		m := mux.New(stream, s.answer(), func(a mux.Answer) { s.channel.caller.receipts.Keep(a) }, 0)
-		s.opened(l, m)
-		defer m.FinishUnused(s.idle)()
-		err = m.Receive()
-		lived = time.Since(opened)
-	}
-	s.ended(l, err, lived)
-}
-
-func (s *streams) opened(l *line, m *mux.Stream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l.stream = m
+	err := m.Run(func() (grpc.ClientStream, error) {
+		defer time.AfterFunc(openWithin, cancel).Stop()
+		stream, err := s.channel.caller.conn.NewStream(s.channel.caller.receipts.Bring(ctx), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, s.method)
+		opened = time.Now()
+		return stream, err
+	})
+	s.ended(l, err, time.Since(opened))
 }
 
 // ended notes that a stream ended. If the stream lived for long, its member or a proxy ended it; the next one may live as
@@ -225,7 +214,7 @@ func (s *streams) opened(l *line, m *mux.Stream) {
 func (s *streams) ended(l *line, err error, lived time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l.stream, l.opening = nil, false
+	l.stream = nil
 	switch {
 	case status.Code(err) == codes.Unimplemented: // the word of the member or of a proxy before it
 		l.rests = time.Now().Add(streamsRest)

@@ -2,12 +2,14 @@ package client
 
 import (
 	"context"
+	"io"
 	"math"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
 
 	"github.com/snowraft/snowraft/internal/mux"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -145,6 +147,21 @@ func TestChoiceOfStream(t *testing.T) {
 	}
 }
 
+// endlessStream is a stream without answers. begun is closed at the first read.
+type endlessStream struct {
+	grpc.ClientStream
+	begun chan struct{}
+	ends  <-chan struct{}
+}
+
+func (s *endlessStream) RecvMsg(any) error {
+	close(s.begun)
+	<-s.ends
+	return io.EOF
+}
+
+func (*endlessStream) CloseSend() error { return nil }
+
 // While the stream of a member that answers is closed, a call to it is better than the stream of a member that may not answer.
 func TestStreamOfSuspectedMemberIsAvoided(t *testing.T) {
 	t.Parallel()
@@ -156,7 +173,12 @@ func TestStreamOfSuspectedMemberIsAvoided(t *testing.T) {
 	defer c.Close()
 	s, standing := c.idStreams, c.ids.caller.standing
 	s.lines[resting] = &line{member: resting, rests: time.Now().Add(time.Hour)}
-	s.lines[silent] = &line{member: silent, stream: mux.New(nil, nil, nil, 0)}
+	open := mux.New(nil, nil, 0)
+	begun := make(chan struct{})
+	stream := &endlessStream{begun: begun, ends: t.Context().Done()}
+	go func() { _ = open.Run(func() (grpc.ClientStream, error) { return stream, nil }) }()
+	<-begun
+	s.lines[silent] = &line{member: silent, stream: open}
 	if member, to := s.choose(); to == nil || member != silent {
 		t.Fatalf("choose() = %q, %v, want the only open stream", member, to)
 	}

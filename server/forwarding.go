@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
 
@@ -22,6 +23,8 @@ const (
 	maxForwardings = 64
 	// maxForwarded bounds the pending requests of a stream, so that requests that wait at the leader delay no others.
 	maxForwarded = mux.MaxPending / 2
+	// idleForwarding is the time after which a stream without requests is closed, so that another caller can have one.
+	idleForwarding = 10 * time.Second
 	// forwardingPause is the time before a member opens another stream for a caller after a stream without any answer: the
 	// leader may be too old for streams.
 	forwardingPause = time.Second
@@ -33,14 +36,7 @@ const (
 type forwardings struct {
 	mu  sync.Mutex
 	to  link
-	all map[string]*forwarding // keyed by caller
-}
-
-// forwarding is a stream to the leader, or a placeholder while the stream is not open.
-type forwarding struct {
-	mu     sync.Mutex
-	stream *mux.Stream // nil until it is open
-	closed bool        // the stream is to be closed once it is open
+	all map[string]*mux.Stream // keyed by caller; not all are open yet
 }
 
 // forwarded is the outcome of a forwarded request.
@@ -70,97 +66,51 @@ func (p *pendingForward) Receive(a mux.Answer, err error) {
 }
 
 // of returns the stream of a caller, open or not; nil if there are too many streams. It begins to open a missing stream.
-func (fs *forwardings) of(to link, as string, marks metadata.MD) *forwarding {
+func (fs *forwardings) of(to link, as string, marks metadata.MD) *mux.Stream {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if fs.to != to {
-		for _, f := range fs.all {
-			go f.finish()
+		for _, stream := range fs.all {
+			go stream.Finish()
 		}
-		fs.to, fs.all = to, make(map[string]*forwarding)
+		fs.to, fs.all = to, make(map[string]*mux.Stream)
 	}
-	if f := fs.all[as]; f != nil {
-		return f
+	if stream := fs.all[as]; stream != nil {
+		return stream
 	}
-	if len(fs.all) >= maxForwardings && !fs.evict() {
+	if len(fs.all) >= maxForwardings {
 		return nil
 	}
-	f := new(forwarding)
-	fs.all[as] = f
-	go func() {
-		if f.serve(to, marks) {
-			fs.forget(as, f)
-		} else {
-			time.AfterFunc(forwardingPause, func() { fs.forget(as, f) })
-		}
-	}()
-	return f
+	stream := mux.New(new(snowraftv1.StreamNumbersResponse), nil, maxForwarded)
+	fs.all[as] = stream
+	go fs.run(to, as, marks, stream)
+	return stream
 }
 
-func (fs *forwardings) forget(as string, f *forwarding) {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	if fs.all[as] == f {
-		delete(fs.all, as)
-	}
-}
-
-// evict ends one stream on which no request waits, and reports whether it found such a stream. Requires fs.mu held.
-func (fs *forwardings) evict() bool {
-	for as, f := range fs.all {
-		if stream := f.open(); stream != nil && stream.Idle() {
-			delete(fs.all, as)
-			go f.finish()
-			return true
-		}
-	}
-	return false
-}
-
-// serve opens the stream and delivers its answers until the stream ends. It reports whether the leader sent any answer.
-func (f *forwarding) serve(l link, marks metadata.MD) (answered bool) {
+// run opens a stream and delivers its answers until it ends.
+func (fs *forwardings) run(to link, as string, marks metadata.MD, stream *mux.Stream) {
 	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(context.Background(), marks))
 	defer cancel()
-	stream, err := snowraftv1.NewSequenceServiceClient(l.ClientConn).StreamNumbers(ctx)
-	if err != nil {
-		return false
+	defer stream.FinishUnused(idleForwarding)()
+	_ = stream.Run(func() (grpc.ClientStream, error) { // the receivers of the answers get the error
+		return snowraftv1.NewSequenceServiceClient(to.ClientConn).StreamNumbers(ctx)
+	})
+	forget := func() {
+		fs.mu.Lock()
+		defer fs.mu.Unlock()
+		if fs.all[as] == stream {
+			delete(fs.all, as)
+		}
 	}
-	m := mux.New(stream, new(snowraftv1.StreamNumbersResponse), nil, maxForwarded)
-	f.mu.Lock()
-	f.stream = m
-	closed := f.closed
-	f.mu.Unlock()
-	if closed {
-		m.Finish()
-	}
-	_ = m.Receive() // the receivers of the answers get the error
-	return m.Answered() > 0
-}
-
-// open returns the stream; nil if it is not open yet.
-func (f *forwarding) open() *mux.Stream {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.stream
-}
-
-// finish closes this side of the stream. The leader still answers the requests that were sent.
-func (f *forwarding) finish() {
-	f.mu.Lock()
-	stream := f.stream
-	f.closed = true
-	f.mu.Unlock()
-	if stream != nil {
-		stream.Finish()
+	if stream.Answered() > 0 {
+		forget()
+	} else {
+		time.AfterFunc(forwardingPause, forget)
 	}
 }
 
-// next sends req and waits for the answer. If sent is false, nothing was sent.
-func (f *forwarding) next(ctx context.Context, req *snowraftv1.NextNumbersRequest) (got forwarded, sent bool) {
-	stream := f.open()
-	if stream == nil {
-		return got, false
-	}
+// askNext sends req on a stream and waits for the answer. If sent is false, nothing was sent.
+func askNext(ctx context.Context, stream *mux.Stream, req *snowraftv1.NextNumbersRequest) (got forwarded, sent bool) {
 	began := time.Now()
 	until := began.Add(limits.CallTimeout)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
@@ -197,12 +147,12 @@ func (p *peers) forward(ctx context.Context, leader cluster.Member, req *snowraf
 		return got, false
 	}
 	marks, as := p.marks(ctx, snowraftv1.SequenceService_StreamNumbers_FullMethodName)
-	f := p.forwardings.of(l, as, marks)
-	if f == nil {
+	stream := p.forwardings.of(l, as, marks)
+	if stream == nil {
 		return got, false
 	}
 	_, span := p.forwarding(ctx, leader, snowraftv1.SequenceService_NextNumbers_FullMethodName)
-	if got, sent = f.next(ctx, req); sent {
+	if got, sent = askNext(ctx, stream, req); sent {
 		span.end(got.err)
 	}
 	return got, sent

@@ -12,12 +12,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Stream is a stream to one process. It is open until the stream ends or the other side announces its end. Its methods may be
-// called from any goroutine.
+// Stream is a stream to one process. It is open from the begin of the stream in Run until the stream ends or the other side announces
+// its end. Its methods may be called from any goroutine.
 //
 // Each call that Send accepted gets exactly one result, unless Forget drops it.
 type Stream struct {
-	stream  grpc.ClientStream
 	answer  Answer       // the message into which each answer is read
 	receipt func(Answer) // takes answers with a receipt; nil: nothing does
 	most    int          // number of pending calls
@@ -25,7 +24,8 @@ type Stream struct {
 	sending sync.Mutex // serializes SendMsg and CloseSend
 
 	mu       sync.Mutex
-	last     uint64 // ID of the last request; 0 if none was sent
+	stream   grpc.ClientStream // nil until it begins
+	last     uint64            // ID of the last request; 0 if none was sent
 	calls    map[uint64]*Call
 	bytes    int // size of the pending requests
 	answered int // number of answered calls
@@ -35,10 +35,28 @@ type Stream struct {
 	since time.Time
 }
 
-// New returns a Stream that sends on a stream of gRPC. answer is the message for its answers. receipt, if not nil, takes the
-// answers that have a receipt. most bounds the pending calls; 0 means no bound. The caller calls Receive.
-func New(stream grpc.ClientStream, answer Answer, receipt func(Answer), most int) *Stream {
-	return &Stream{stream: stream, answer: answer, receipt: receipt, most: cmp.Or(most, math.MaxInt), calls: make(map[uint64]*Call)}
+// New returns a Stream that is not open yet. answer is the message for its answers. receipt, if not nil, takes the answers that have a
+// receipt. most bounds the pending calls; 0 means no bound. The caller calls Run.
+func New(answer Answer, receipt func(Answer), most int) *Stream {
+	return &Stream{answer: answer, receipt: receipt, most: cmp.Or(most, math.MaxInt), calls: make(map[uint64]*Call)}
+}
+
+// Run begins the stream with a function and passes results to their receivers until the stream ends. It returns the error that ended
+// the stream, or that of the function.
+func (s *Stream) Run(begin func() (grpc.ClientStream, error)) error {
+	stream, err := begin()
+	if err != nil {
+		s.end()
+		return err
+	}
+	s.mu.Lock()
+	s.stream = stream
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		_ = stream.CloseSend() // never fails
+	}
+	return s.receive(stream)
 }
 
 // Send sends a request. If it returns false, nothing was sent, and the receiver gets nothing: the stream is closed, its pending
@@ -48,7 +66,8 @@ func (s *Stream) Send(c *Call) bool {
 	s.sending.Lock() // locked before mu, so that requests are sent in the order of their IDs
 	defer s.sending.Unlock()
 	s.mu.Lock()
-	if s.closed || len(s.calls) >= s.most || s.stuck(c.Began) {
+	stream := s.stream
+	if stream == nil || s.closed || len(s.calls) >= s.most || s.stuck(c.Began) {
 		s.mu.Unlock()
 		return false
 	}
@@ -62,7 +81,7 @@ func (s *Stream) Send(c *Call) bool {
 	s.calls[c.id] = c
 	s.bytes += c.size
 	s.mu.Unlock()
-	_ = s.stream.SendMsg(c.Request) // Receive gets the error
+	_ = stream.SendMsg(c.Request) // Run gets the error
 	return true
 }
 
@@ -77,11 +96,10 @@ func (s *Stream) stuck(now time.Time) bool {
 	return now.Sub(s.since) > Stalled
 }
 
-// Receive passes results to their receivers until the stream ends, and returns the error that ended the stream.
-func (s *Stream) Receive() error {
+func (s *Stream) receive(stream grpc.ClientStream) error {
 	for {
 		a := s.answer
-		if err := s.stream.RecvMsg(a); err != nil {
+		if err := stream.RecvMsg(a); err != nil {
 			for _, c := range s.end() {
 				s.deliver(c, nil, &Ended{err})
 			}
@@ -150,13 +168,13 @@ func (s *Stream) end() map[uint64]*Call {
 // Finish closes this side of the stream. The other side still answers the requests that were sent.
 func (s *Stream) Finish() {
 	s.mu.Lock()
-	was := s.closed
+	was, stream := s.closed, s.stream
 	s.closed = true
 	s.mu.Unlock()
-	if !was {
+	if !was && stream != nil {
 		s.sending.Lock()
 		defer s.sending.Unlock()
-		_ = s.stream.CloseSend() // never fails
+		_ = stream.CloseSend() // never fails
 	}
 }
 
@@ -164,7 +182,7 @@ func (s *Stream) Finish() {
 func (s *Stream) Open() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.closed
+	return s.stream != nil && !s.closed
 }
 
 // Idle reports whether no call is pending.

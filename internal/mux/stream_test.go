@@ -60,8 +60,12 @@ func (w *wire) CloseSend() error {
 func start(t *testing.T, receipt func(Answer)) (*Stream, *wire) {
 	t.Helper()
 	w := &wire{answers: make(chan *snowraftv1.StreamIdsResponse)}
-	s := New(w, new(snowraftv1.StreamIdsResponse), receipt, 0)
-	go func() { _ = s.Receive() }()
+	s := New(new(snowraftv1.StreamIdsResponse), receipt, 0)
+	if s.Open() || s.Send(&call("default", time.Now()).Call) {
+		t.Error("a stream is open before it has begun")
+	}
+	go func() { _ = s.Run(func() (grpc.ClientStream, error) { return w, nil }) }()
+	synctest.Wait()
 	t.Cleanup(func() { close(w.answers) })
 	return s, w
 }
@@ -240,6 +244,25 @@ func TestAnnouncedEnd(t *testing.T) {
 		synctest.Wait()
 		if r.first != 100 || len(receipts) != 1 || receipts[0] != "seen" {
 			t.Errorf("answer %d, receipts %q", r.first, receipts)
+		}
+	})
+}
+
+// A stream that is finished before it begins sends nothing, and one that cannot begin is not open.
+func TestStreamBeginsClosed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{answers: make(chan *snowraftv1.StreamIdsResponse)}
+		s := New(new(snowraftv1.StreamIdsResponse), nil, 0)
+		s.Finish()
+		go func() { _ = s.Run(func() (grpc.ClientStream, error) { return w, nil }) }()
+		if synctest.Wait(); s.Open() || !w.finished || s.Send(&call("default", time.Now()).Call) {
+			t.Error("the stream is open")
+		}
+		close(w.answers)
+		failed := New(new(snowraftv1.StreamIdsResponse), nil, 0)
+		if err := failed.Run(func() (grpc.ClientStream, error) { return nil, io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) || failed.Open() {
+			t.Errorf("Run() = %v", err)
 		}
 	})
 }
