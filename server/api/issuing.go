@@ -37,11 +37,7 @@ type Numbers struct {
 
 // NextNumbers issues numbers.
 func (q Numbers) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
-	n, err := q.Issuer.Next(ctx, trust.AdmissionOf(ctx), req.GetSequence(), uint64(req.GetCount()), req.GetRequestId())
-	if err != nil {
-		return nil, err
-	}
-	return wire.NumbersResponse(req.GetSequence(), n, true), nil
+	return q.Issuer.NextNumbers(ctx, trust.AdmissionOf(ctx), req)
 }
 
 // GetLast returns the last issued number.

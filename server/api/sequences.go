@@ -153,40 +153,6 @@ func (q sequences) SetNext(ctx context.Context, req *snowraftv1.SetNextRequest) 
 	}, nil
 }
 
-// NextNumbers issues numbers. It answers a forwarded call as the leader, and does not count these numbers.
-func (q sequences) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
-	if !q.forwarded(ctx) {
-		return q.Numbers.NextNumbers(ctx, req)
-	}
-	if err := kernel.CheckNext(uint64(req.GetCount()), req.GetRequestId()); err != nil {
-		return nil, err
-	}
-	ctx, cancel := kernel.Bounded(ctx)
-	defer cancel()
-	if req.GetRequestId() != "" {
-		var err error
-		if ctx, err = q.Acting(ctx); err != nil {
-			return nil, err
-		}
-	}
-	n, err := q.Member.NextAtLeader(ctx, req.GetSequence(), uint64(req.GetCount()), req.GetRequestId())
-	if err != nil {
-		return nil, err
-	}
-	return wire.NumbersResponse(req.GetSequence(), n, false), nil
-}
-
-// GetLast returns the last issued number. It answers a forwarded call as the leader.
-func (q sequences) GetLast(ctx context.Context, req *snowraftv1.GetLastRequest) (*snowraftv1.GetLastResponse, error) {
-	if !q.forwarded(ctx) {
-		return q.Numbers.GetLast(ctx, req)
-	}
-	ctx, cancel := kernel.Bounded(ctx)
-	defer cancel()
-	last, ok, err := q.Member.LastAtLeader(ctx, req.GetSequence())
-	return wire.LastResponse(last, ok), err
-}
-
 func (q sequences) AllocateBlock(ctx context.Context, req *snowraftv1.AllocateBlockRequest) (*snowraftv1.AllocateBlockResponse, error) {
 	if err := kernel.CheckRequestID(req.GetRequestId()); err != nil {
 		return nil, err

@@ -25,7 +25,6 @@ const maxMuxedBytes = 4 << 10
 type muxed struct {
 	*Server
 	ctx     context.Context // the caller's
-	service any
 	rule    *rpc.Rule
 	method  *kernel.Method
 	seat    *seat
@@ -59,9 +58,9 @@ func newJob(method string) func(*muxed) mux.Job {
 }
 
 // mux serves the requests on a stream until the client ends it.
-func (s *Server) mux(ctx context.Context, ss grpc.ServerStream, service any, rule *rpc.Rule, job func(*muxed) mux.Job) error {
+func (s *Server) mux(ctx context.Context, ss grpc.ServerStream, rule *rpc.Rule, job func(*muxed) mux.Job) error {
 	m := &muxed{
-		Server: s, ctx: ctx, service: service, rule: rule, method: s.kernel.Of(kernel.GRPC, rule.Method[1:]),
+		Server: s, ctx: ctx, rule: rule, method: s.kernel.Of(kernel.GRPC, rule.Method[1:]),
 		seat: connOf(ctx).sits(), relayed: s.auth.relayed(ctx), refused: s.accept(ctx, rule.Method), silent: silentOf(ctx),
 		stays: connectionOf(ctx).principal.IsMember(),
 	}
@@ -245,8 +244,7 @@ func (j *numberJob) Wait(ctx context.Context) { _, _ = j.done(j.wait(ctx)) }
 
 func (j *numberJob) wait(ctx context.Context) (err error) {
 	defer j.recovered(&err)
-	service := j.service.(snowraftv1.SequenceServiceServer)
-	j.answer.Response, err = service.NextNumbers(trust.WithAdmission(ctx, j.admission), j.req.Request)
+	j.answer.Response, err = j.issuer.NextNumbers(ctx, j.admission, j.req.Request)
 	return err
 }
 

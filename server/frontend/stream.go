@@ -52,7 +52,7 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 		silent.heard()
 	}
 	if job != nil {
-		return wire.Status(s.mux(ctx, ss, srv, rule, job))
+		return wire.Status(s.mux(ctx, ss, rule, job))
 	}
 	stream := &servedStream{judgedStream: judgedStream{ss, ctx}, server: s, silent: silent}
 	defer stream.free()

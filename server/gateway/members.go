@@ -29,12 +29,14 @@ type members struct {
 	conn    grpc.ClientConnInterface
 }
 
+var errNeverLeads = rpc.NewError(rpc.NotLeader, "this process is a gateway, which never leads")
+
 // accept returns an error for calls that would loop, and for calls that a gateway must not send to a member.
 func (m *members) accept(ctx context.Context, method string) error {
 	switch {
 	case len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0:
 		// This gateway now has the address of a former member. Another member would forward the call again.
-		return rpc.NewError(rpc.NotLeader, "this process is a gateway, which never leads")
+		return errNeverLeads
 	case slices.Contains(metadata.ValueFromIncomingContext(ctx, rpc.Via), m.id):
 		return rpc.NewError(rpc.NotAMember, fmt.Sprintf("gateway %s forwards requests to itself; name members in --members", m.name))
 	case method == snowraftv1.ClusterService_Leave_FullMethodName:

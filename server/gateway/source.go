@@ -101,6 +101,15 @@ func (s *source) Last(ctx context.Context, sequence string) (int64, bool, error)
 	return resp.GetLast(), resp.Last != nil, err
 }
 
+// NextAtLeader and LastAtLeader fail: a gateway accepts no requests that members forward.
+func (*source) NextAtLeader(context.Context, string, uint64, string) (member.Numbering, error) {
+	return member.Numbering{}, errNeverLeads
+}
+
+func (*source) LastAtLeader(context.Context, string) (int64, bool, error) {
+	return 0, false, errNeverLeads
+}
+
 func (s *source) askNext(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
 	reply := new(snowraftv1.NextNumbersResponse)
 	req := &snowraftv1.NextNumbersRequest{Sequence: sequence, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most limits.Count

@@ -12,6 +12,7 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/snowflake"
 	"github.com/snowraft/snowraft/trust"
@@ -36,6 +37,9 @@ type Source interface {
 	TryNext(ctx context.Context, sequence string, count uint64) (n member.Numbering, ok bool)
 	// Last returns the last issued number, if there is one. For a strict sequence the read is linearizable.
 	Last(ctx context.Context, sequence string) (last int64, ok bool, err error)
+	// NextAtLeader and LastAtLeader are Next and Last for requests that another member forwarded; only the leader answers them.
+	NextAtLeader(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error)
+	LastAtLeader(ctx context.Context, sequence string) (last int64, ok bool, err error)
 }
 
 // Counter is the counting part of prometheus.Counter.
@@ -56,14 +60,15 @@ type Issuer struct {
 	source   Source
 	counters Counters
 	secured  bool                        // calls need an admission
+	relayed  func(context.Context) bool  // another member forwarded the call
 	ids      cowmap.Map[string, Counter] // keyed by layout name of the request; only layouts with issued IDs
 	refused  atomic.Uint64               // requests for IDs or numbers that failed
 }
 
 // NewIssuer returns an Issuer. If secured is true, each call needs an admission, and is subject to the rate of its caller's token.
-// Otherwise every caller has every right.
-func NewIssuer(source Source, counters Counters, secured bool) *Issuer {
-	return &Issuer{source: source, counters: counters, secured: secured}
+// Otherwise every caller has every right. relayed reports whether another member forwarded a call, which checked and counts its rate.
+func NewIssuer(source Source, counters Counters, secured bool, relayed func(context.Context) bool) *Issuer {
+	return &Issuer{source: source, counters: counters, secured: secured, relayed: relayed}
 }
 
 // spend returns an error unless the call was admitted with a right and the rate of its caller allows count numbers. Call refund
@@ -189,8 +194,8 @@ func (i *Issuer) Next(ctx context.Context, a trust.Admission, sequence string, c
 // next requests numbers of the source. A call without a deadline gets one only if it waits: the timer would be a notable part of
 // the cost of a call that does not.
 func (i *Issuer) next(ctx context.Context, a trust.Admission, sequence string, count uint64, requestID string) (member.Numbering, error) {
-	if requestID != "" { // a proposal of the caller; other numbers come from blocks of members
-		ctx = trust.WithAdmission(ctx, a)
+	if requestID != "" {
+		ctx = trust.WithAdmission(ctx, a) // a proposal of the caller; other numbers come from blocks of members
 	} else if _, bounded := ctx.Deadline(); !bounded {
 		if n, ok := i.source.TryNext(ctx, sequence, count); ok {
 			return n, nil
@@ -214,14 +219,52 @@ func (i *Issuer) TryNext(ctx context.Context, a trust.Admission, sequence string
 	return n, ok
 }
 
-// Last returns the last number as [Source].Last does.
+// NextNumbers serves a request for numbers. A relayed request is answered as the leader. Its numbers count at the other member, also
+// against the rate.
+func (i *Issuer) NextNumbers(ctx context.Context, a trust.Admission, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
+	sequence, count := req.GetSequence(), uint64(req.GetCount())
+	if !i.relayed(ctx) {
+		n, err := i.Next(ctx, a, sequence, count, req.GetRequestId())
+		if err != nil {
+			return nil, err
+		}
+		return wire.NumbersResponse(sequence, n, true), nil
+	}
+	if err := CheckNext(count, req.GetRequestId()); err != nil {
+		return nil, err
+	}
+	if err := i.spend(&a, trust.RightNextNumbers, sequence, 0); err != nil {
+		return nil, err
+	}
+	if req.GetRequestId() != "" {
+		ctx = trust.WithAdmission(ctx, a)
+	}
+	ctx, cancel := Bounded(ctx)
+	defer cancel()
+	n, err := i.source.NextAtLeader(ctx, sequence, count, req.GetRequestId())
+	if err == nil {
+		err = a.Still()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return wire.NumbersResponse(sequence, n, false), nil
+}
+
+// Last returns the last number as [Source].Last does. A relayed request is answered as the leader.
 func (i *Issuer) Last(ctx context.Context, a trust.Admission, sequence string) (last int64, ok bool, err error) {
 	if err := i.spend(&a, trust.RightReadSequence, sequence, 0); err != nil {
 		return 0, false, err
 	}
+	relayed := i.relayed(ctx)
 	ctx, cancel := Bounded(ctx)
 	defer cancel()
-	if last, ok, err = i.source.Last(ctx, sequence); err == nil {
+	if relayed {
+		last, ok, err = i.source.LastAtLeader(ctx, sequence)
+	} else {
+		last, ok, err = i.source.Last(ctx, sequence)
+	}
+	if err == nil {
 		err = a.Still()
 	}
 	return last, ok, err

@@ -3,11 +3,13 @@ package kernel_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -52,6 +54,16 @@ func (s *source) TryNext(_ context.Context, _ string, count uint64) (member.Numb
 	}
 	s.calls++
 	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, true
+}
+
+func (s *source) NextAtLeader(_ context.Context, _ string, count uint64, _ string) (member.Numbering, error) {
+	s.wait()
+	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, nil
+}
+
+func (s *source) LastAtLeader(context.Context, string) (int64, bool, error) {
+	s.wait()
+	return 1, true, nil
 }
 
 func (s *source) Last(context.Context, string) (int64, bool, error) {
@@ -104,6 +116,18 @@ func TestIssuerNeedsAnAdmission(t *testing.T) {
 			_, err := i.Next(t.Context(), a, "orders", 1, "")
 			return err
 		}},
+		"NextNumbers": {trust.RightNextNumbers, "orders", func(i *kernel.Issuer, a trust.Admission) error {
+			_, err := i.NextNumbers(t.Context(), a, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
+			return err
+		}},
+		"NextNumbers, relayed": {trust.RightNextNumbers, "orders", func(i *kernel.Issuer, a trust.Admission) error {
+			_, err := i.NextNumbers(t.Context(), a, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
+			return err
+		}},
+		"Last, relayed": {trust.RightReadSequence, "orders", func(i *kernel.Issuer, a trust.Admission) error {
+			_, _, err := i.Last(t.Context(), a, "orders")
+			return err
+		}},
 		"TryNext": {trust.RightNextNumbers, "orders", func(i *kernel.Issuer, a trust.Admission) error {
 			if _, ok := i.TryNext(t.Context(), a, "orders", 1); !ok {
 				return errors.New("nothing in memory")
@@ -121,7 +145,7 @@ func TestIssuerNeedsAnAdmission(t *testing.T) {
 			s, ids, numbers := &source{empty: name != "TryNext"}, &counter{}, &counter{}
 			i := kernel.NewIssuer(s, kernel.Counters{
 				IDs: func(string) kernel.Counter { return ids }, Strict: numbers, Relaxed: numbers,
-			}, true)
+			}, true, func(context.Context) bool { return strings.HasSuffix(name, "relayed") })
 			secret := trust.NewTokenSecret()
 			table := &tokens{record: &trust.Record{ID: 1, Hash: trust.HashTokenSecret(secret), Scopes: []trust.Scope{
 				trust.Scope(r.right + ":" + r.resource), "seq:admin:*",
@@ -150,11 +174,15 @@ func TestIssuerNeedsAnAdmission(t *testing.T) {
 				return
 			}
 			was := ids.sum + numbers.sum
+			uncounted := name == "Last" || strings.HasSuffix(name, "relayed")
+			if uncounted && was > 0 {
+				t.Errorf("%v counted", was)
+			}
 			s.meanwhile = table.revoke
 			if denied, ok := errors.AsType[*trust.Denied](r.call(i, admitted)); !ok || !denied.Unauthenticated {
 				t.Errorf("a caller whose token was deleted meanwhile: %v", denied)
 			}
-			if now := ids.sum + numbers.sum; name != "Last" && (was != 1 || now != was || i.Refused() != 1) {
+			if now := ids.sum + numbers.sum; !uncounted && (was != 1 || now != was || i.Refused() != 1) {
 				t.Errorf("%v, then %v issued, %d refused", was, now, i.Refused())
 			}
 		})

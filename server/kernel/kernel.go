@@ -99,7 +99,7 @@ func (k *Kernel) Issuer(source Source) *Issuer {
 		IDs:     func(layout string) Counter { return k.ids.WithLabelValues(layout) },
 		Strict:  k.numbers.WithLabelValues("strict"),
 		Relaxed: k.numbers.WithLabelValues("relaxed"),
-	}, k.cfg.Secured)
+	}, k.cfg.Secured, k.cfg.Relayed)
 }
 
 // Issued returns the numbers of IDs and of sequence numbers that the process has issued since it started.

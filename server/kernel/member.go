@@ -56,13 +56,27 @@ func (s memberSource) UUIDs(ctx context.Context, layout string, count uint32) ([
 }
 
 func (s memberSource) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
-	if requestID != "" {
-		var err error
-		if ctx, err = s.acting(ctx); err != nil {
-			return member.Numbering{}, err
-		}
+	ctx, err := s.proposing(ctx, requestID)
+	if err != nil {
+		return member.Numbering{}, err
 	}
 	return s.router.Next(ctx, sequence, count, requestID)
+}
+
+func (s memberSource) NextAtLeader(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
+	ctx, err := s.proposing(ctx, requestID)
+	if err != nil {
+		return member.Numbering{}, err
+	}
+	return s.member.NextAtLeader(ctx, sequence, count, requestID)
+}
+
+// proposing returns the context of a request for numbers. A request with an ID is a proposal of its caller.
+func (s memberSource) proposing(ctx context.Context, requestID string) (context.Context, error) {
+	if requestID == "" {
+		return ctx, nil
+	}
+	return s.acting(ctx)
 }
 
 func (s memberSource) TryNext(_ context.Context, sequence string, count uint64) (member.Numbering, bool) {
@@ -71,4 +85,8 @@ func (s memberSource) TryNext(_ context.Context, sequence string, count uint64) 
 
 func (s memberSource) Last(ctx context.Context, sequence string) (int64, bool, error) {
 	return s.router.Last(ctx, sequence)
+}
+
+func (s memberSource) LastAtLeader(ctx context.Context, sequence string) (int64, bool, error) {
+	return s.member.LastAtLeader(ctx, sequence)
 }
