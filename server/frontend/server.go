@@ -11,8 +11,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -68,30 +66,27 @@ type Server struct {
 	gate     gate
 	budget   *budget
 	streams  streams
-	ending   context.Context // done when streams that carry requests must end
-	end      context.CancelFunc
-	issuer   *kernel.Issuer
 	watches  watches
 	silence  silence
 	metrics  metrics
 	kernel   *kernel.Kernel
-	tracer   *tracing.Tracer                                // nil: no spans
-	handle   grpc.UnaryServerInterceptor                    // innermost interceptor of unary calls; nil: none
-	accept   func(ctx context.Context, method string) error // see Behind.Accept
-	auth     *Auth                                          // nil: an open cluster
-	tls      func(protocols ...string) *tls.Config          // nil: plain text
-	plain    bool
+	tracer   *tracing.Tracer // nil: no spans
+	auth     *Auth           // nil: an open cluster
 
 	certificate *trust.OwnCertificate
 
-	receipts Receipts // nil: none
+	behind
+	lifetime
+}
 
-	draining atomic.Bool // readiness is off
-
-	doneOnce sync.Once
-	done     chan struct{}
-	err      error
-	wg       sync.WaitGroup
+// behind is the part of [Behind] that a Server keeps. It is zero until Open.
+type behind struct {
+	issuer   *kernel.Issuer
+	accept   func(ctx context.Context, method string) error
+	handle   grpc.UnaryServerInterceptor
+	tls      func(protocols ...string) *tls.Config
+	plain    bool
+	receipts Receipts
 }
 
 // New returns a Server that serves nothing yet.
@@ -99,10 +94,10 @@ func New(cfg Config) *Server {
 	s := &Server{
 		what: cfg.What, version: cfg.Version, logger: cfg.Logger, ports: cfg.Ports, ready: cfg.Ready,
 		auth: cfg.Auth.noting(cfg.Logger), certificate: cfg.Certificate, tracer: cfg.Tracer,
-		budget: newBudget(maxAnswers, maxAnswersOfOne), done: make(chan struct{}),
-		accept: func(context.Context, string) error { return nil },
+		budget: newBudget(maxAnswers, maxAnswersOfOne),
+		behind: behind{accept: func(context.Context, string) error { return nil }},
 	}
-	s.ending, s.end = context.WithCancel(context.Background())
+	s.begin()
 	s.local = &local{server: s, methods: make(map[string]localMethod)}
 	s.kernel = kernel.New(kernel.Config{
 		Secured: s.auth != nil, Audit: cfg.Audit, Tracer: cfg.Tracer, Address: Address, Relayed: s.auth.relayed,
@@ -151,7 +146,7 @@ func (s *Server) Kernel() *kernel.Kernel { return s.kernel }
 // Open serves the ports. If it returns an error, it serves none of them, and the caller closes them. A port that fails later
 // ends the process; see Done.
 func (s *Server) Open(b Behind) (err error) {
-	s.tls, s.plain, s.issuer, s.accept, s.receipts = b.TLS, b.Plain, b.Issuer, b.Accept, b.Receipts
+	s.behind = behind{issuer: b.Issuer, accept: b.Accept, handle: b.Serve, tls: b.TLS, plain: b.Plain, receipts: b.Receipts}
 	s.kernel.Before, s.kernel.Events = b.Before, b.Events
 	s.setConnections(openFiles())
 	s.grpc = s.newGRPC(b.Serve)
@@ -202,30 +197,6 @@ func (s *Server) open(serve func() error) {
 			s.Finish(err)
 		}
 	})
-}
-
-// Finish notifies the owner that the process must shut down: it turns readiness off and closes the channel of Done. err
-// becomes the result of Err. Calls after the first one have no effect.
-func (s *Server) Finish(err error) {
-	s.doneOnce.Do(func() {
-		s.err = err
-		s.draining.Store(true)
-		close(s.done)
-	})
-}
-
-// Done returns a channel that is closed when the process must shut down: the member left, was removed, or must not continue,
-// or a port failed. The owner then calls Close.
-func (s *Server) Done() <-chan struct{} { return s.done }
-
-// Err returns the reason why the process must shut down; nil after a member left, and before Done is closed.
-func (s *Server) Err() error {
-	select {
-	case <-s.done:
-		return s.err
-	default:
-		return nil
-	}
 }
 
 // Ready returns nil if the process can issue IDs now, or the reason why it cannot.
