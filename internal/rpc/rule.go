@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -25,9 +26,12 @@ type Rule struct {
 	*snowraftv1.MethodRule
 	Method string // full name, as in "/snowraft.v1.IdService/GenerateIds"
 
-	reply         protoreflect.MessageType
-	unless, clock protoreflect.FieldDescriptor   // nil if the rule names none
-	resource      []protoreflect.FieldDescriptor // path of the field; empty if the rule names none
+	// HTTP is the path of the method over HTTP; nil without one.
+	HTTP *annotations.HttpRule
+
+	request, reply protoreflect.MessageType
+	unless, clock  protoreflect.FieldDescriptor   // nil if the rule names none
+	resource       []protoreflect.FieldDescriptor // path of the field; empty if the rule names none
 }
 
 var rules = readRules()
@@ -58,6 +62,8 @@ func readRules() map[string]*Rule {
 func readRule(m protoreflect.MethodDescriptor) *Rule {
 	option, _ := proto.GetExtension(m.Options(), snowraftv1.E_Rule).(*snowraftv1.MethodRule)
 	r := &Rule{MethodRule: option, Method: "/" + string(m.Parent().FullName()) + "/" + string(m.Name())}
+	r.HTTP, _ = proto.GetExtension(m.Options(), annotations.E_Http).(*annotations.HttpRule)
+	r.request, _ = protoregistry.GlobalTypes.FindMessageByName(m.Input().FullName())
 	r.reply, _ = protoregistry.GlobalTypes.FindMessageByName(m.Output().FullName())
 	fields := m.Input().Fields()
 	r.unless, r.clock = fields.ByName(protoreflect.Name(option.GetUnless())), fields.ByName(protoreflect.Name(option.GetClock()))
@@ -176,6 +182,9 @@ func (r *Rule) Resource(req any) string {
 	}
 	return name
 }
+
+// Request returns a new request of the method.
+func (r *Rule) Request() proto.Message { return r.request.New().Interface() }
 
 // Reply returns a new, empty reply of the method.
 func (r *Rule) Reply() proto.Message { return r.reply.New().Interface() }

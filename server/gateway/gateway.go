@@ -34,6 +34,7 @@ type Gateway struct {
 	source   *source
 	views    *views
 	receipts *receipts
+	close    context.CancelFunc // ends the calls of views
 	stop     context.CancelFunc // ends relaying
 	relaying sync.WaitGroup
 	// createsAt is the time from which the gateway again requests the creation of a sequence for an INCR, monotonic clock in ms.
@@ -78,7 +79,8 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 		return nil, err
 	}
 	m.conn = g.client.Conn()
-	g.views = &views{members: m, now: g.clock, closing: make(chan struct{})}
+	g.views = &views{members: m, now: g.clock}
+	g.views.closing, g.close = context.WithCancel(context.Background())
 	g.source = newSource(m, func(layout string) (idSource, error) {
 		return client.NewBuffer(g.client.IDs(layout), client.WithBufferAge(bufferAge), client.WithBufferSize(minBuffer, maxBuffer))
 	})
@@ -108,7 +110,7 @@ func (g *Gateway) Alive() error { return nil }
 // connections to the members. ctx bounds the wait for requests. Further calls wait for the first one and return its error.
 func (g *Gateway) Close(ctx context.Context) error {
 	g.closeOnce.Do(func() {
-		close(g.views.closing)
+		g.close()
 		g.Drain(ctx)
 		g.source.buffers.close()
 		g.stop()

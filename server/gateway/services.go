@@ -2,12 +2,9 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -43,12 +40,8 @@ func (s services) register(g grpc.ServiceRegistrar) error {
 	} {
 		desc.Methods = slices.Clone(desc.Methods) // the package's own slice must not change
 		for i, m := range desc.Methods {
-			if slices.Contains(served, "/"+desc.ServiceName+"/"+m.MethodName) {
-				continue
-			}
-			var err error
-			if desc.Methods[i].Handler, err = s.passOn(desc.ServiceName, m.MethodName); err != nil {
-				return err
+			if method := "/" + desc.ServiceName + "/" + m.MethodName; !slices.Contains(served, method) {
+				desc.Methods[i].Handler = s.passOn(method)
 			}
 		}
 		g.RegisterService(&desc, own[desc.ServiceName])
@@ -72,30 +65,17 @@ func (operations) Debug(*snowraftv1.DebugRequest, grpc.ServerStreamingServer[sno
 }
 
 // passOn returns a handler that forwards the calls of a method to a member.
-func (m *members) passOn(service, method string) (grpc.MethodHandler, error) {
-	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service).Append(protoreflect.Name(method)))
-	if err != nil {
-		return nil, err
-	}
-	desc, ok := found.(protoreflect.MethodDescriptor)
-	if !ok {
-		return nil, fmt.Errorf("%s/%s is not a method", service, method)
-	}
-	request, err := protoregistry.GlobalTypes.FindMessageByName(desc.Input().FullName())
-	if err != nil {
-		return nil, err
-	}
-	info := &grpc.UnaryServerInfo{Server: m, FullMethod: "/" + service + "/" + method}
-	rule := rpc.RuleOf(info.FullMethod)
+func (m *members) passOn(method string) grpc.MethodHandler {
+	rule, info := rpc.RuleOf(method), &grpc.UnaryServerInfo{Server: m, FullMethod: method}
 	pass := func(ctx context.Context, req any) (any, error) {
 		resp := rule.Reply()
-		return resp, m.ask(ctx, info.FullMethod, req, resp)
+		return resp, m.ask(ctx, method, req, resp)
 	}
 	return func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
-		req := request.New().Interface()
+		req := rule.Request()
 		if err := decode(req); err != nil {
 			return nil, err
 		}
 		return intercept(ctx, req, info, pass)
-	}, nil
+	}
 }

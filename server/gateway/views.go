@@ -31,7 +31,7 @@ type views struct {
 	*members
 	now     clock.Source
 	watches atomic.Int64
-	closing chan struct{} // closed when the gateway shuts down
+	closing context.Context // ends when the gateway shuts down
 }
 
 // GetOverview implements snowraftv1.ViewServiceServer.
@@ -68,7 +68,7 @@ func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.
 		switch {
 		case stream.Context().Err() != nil:
 			return stream.Context().Err()
-		case v.isClosing():
+		case v.closing.Err() != nil:
 			return wire.ShuttingDown()
 		case !silent(err):
 			return err
@@ -87,7 +87,7 @@ func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
-		case <-v.closing:
+		case <-v.closing.Done():
 			return wire.ShuttingDown()
 		}
 	}
@@ -99,15 +99,7 @@ func (v *views) relay(ctx context.Context, req *snowraftv1.WatchOverviewRequest,
 	defer cancel(nil)
 	silence := time.AfterFunc(viewWait, func() { cancel(errSilent) })
 	defer silence.Stop()
-	watching := make(chan struct{})
-	defer close(watching)
-	go func() {
-		select {
-		case <-v.closing:
-			cancel(wire.ShuttingDown())
-		case <-watching:
-		}
-	}()
+	defer context.AfterFunc(v.closing, func() { cancel(wire.ShuttingDown()) })()
 	stream, err := snowraftv1.NewViewServiceClient(v.conn).WatchOverview(v.onBehalf(ctx), req)
 	for err == nil {
 		var resp *snowraftv1.WatchOverviewResponse
@@ -134,15 +126,6 @@ func whySilent(err error) error {
 		return errSilent
 	default:
 		return rpc.NewError(rpc.NoLeader, "the connection to the member broke")
-	}
-}
-
-func (v *views) isClosing() bool {
-	select {
-	case <-v.closing:
-		return true
-	default:
-		return false
 	}
 }
 

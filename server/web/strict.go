@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -38,7 +37,7 @@ func (s strict) Invoke(ctx context.Context, method string, args, reply any, opts
 }
 
 func checkQuery(method string, request protoreflect.MessageDescriptor, keys []string) error {
-	rule := httpRule(method)
+	rule := rpc.RuleOf(method).HTTP
 	given := make(map[string]string) // keys by field
 	for _, key := range keys {
 		field, ok := fieldOf(request, key)
@@ -81,17 +80,6 @@ func checkNames(params map[string]string, r io.Reader) *rpc.Error {
 		}
 	}
 	return nil
-}
-
-// httpRule returns the HTTP rule of a method from the protos; nil if the method is unknown.
-func httpRule(method string) *annotations.HttpRule {
-	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", "."))
-	d, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
-	if err != nil {
-		return nil
-	}
-	rule, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule)
-	return rule
 }
 
 func inPath(rule *annotations.HttpRule, key string) bool {
