@@ -132,6 +132,12 @@ type Numbering struct {
 	At time.Time
 }
 
+// Part returns the count numbers that follow the first skip ones.
+func (n Numbering) Part(skip, count uint64) Numbering {
+	n.First, n.Count = n.Number(skip), count
+	return n
+}
+
 // Append appends the number with an index, which must be less than Count, as text.
 func (n Numbering) Append(dst []byte, index uint64) []byte {
 	number := n.Number(index)

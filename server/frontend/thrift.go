@@ -51,7 +51,9 @@ func (s *Server) newThrift(b Behind) *thrift.Server {
 	agents := newAgents(s.metrics.registry)
 	return thrift.New(thrift.Config{
 		Backend: thriftBackend{b.Issuer, s, b.Process, b.Twitter}, Logger: s.logger, Anonymous: s.asAnonymous(),
-		Meter:  func(name string) thrift.Meter { return thriftMeter{s.kernel.Of(kernel.Thrift, name)} },
+		Served: func(name string, err error, took time.Duration) {
+			s.kernel.Of(kernel.Thrift, name).Served(context.Background(), nil, err, took)
+		},
 		Issued: agents.issued,
 	})
 }
@@ -103,12 +105,4 @@ func (a *agents) issued(agent string) {
 		counter = a.ids.WithLabelValues(otherAgents)
 	}
 	counter.Inc()
-}
-
-// thriftMeter implements thrift.Meter.
-type thriftMeter struct{ *kernel.Method }
-
-// Served counts one request.
-func (m thriftMeter) Served(err error, took time.Duration) {
-	m.Method.Served(context.Background(), nil, err, took)
 }

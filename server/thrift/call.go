@@ -64,7 +64,7 @@ func (c *conn) call(ctx context.Context, in, out thrift.TProtocol) error {
 	}
 	began := time.Now()
 	value, err := c.s.value(ctx, counted, agent)
-	c.s.meters[counted].Served(err, time.Since(began))
+	c.s.cfg.Served(counted, err, time.Since(began))
 	if err != nil {
 		return errors.Join(out.WriteMessageBegin(ctx, name, thrift.EXCEPTION, id), exception(err).Write(ctx, out), out.WriteMessageEnd(ctx))
 	}

@@ -19,20 +19,14 @@ type Backend interface {
 	Clock() int64
 }
 
-// Meter counts the requests of one method.
-type Meter interface {
-	// Served counts a request that took the given time; err is nil if it succeeded.
-	Served(err error, took time.Duration)
-}
-
 // Config describes a Server. All fields are required except Anonymous. Many goroutines call its functions.
 type Config struct {
 	Backend Backend
 	Logger  *slog.Logger
 	// Anonymous returns the principal of all callers, because Thrift carries no token; nil: an open cluster.
 	Anonymous func(ctx context.Context) (*trust.Principal, error)
-	// Meter returns the meter of a method. All unknown methods share the meter "other".
-	Meter func(method string) Meter
+	// Served counts a request of a method that took the given time; err is nil if it succeeded. All unknown methods are "other".
+	Served func(method string, err error, took time.Duration)
 	// Issued counts an ID that was issued to a user agent. The agent is valid.
 	Issued func(agent string)
 }

@@ -69,13 +69,15 @@ func (c *conn) cut() {
 // serve answers requests until the connection ends.
 func (c *conn) serve() {
 	defer func() { _ = c.net.Close() }() // over TLS, with the notice that clients expect
+	defer context.AfterFunc(c.s.open, func() { _ = c.net.SetReadDeadline(time.Unix(1, 0)) })()
+	defer context.AfterFunc(c.s.lasts, c.cut)()
 	if err := c.talk(); errors.Is(err, errStrange) && c.s.strange.Allow() {
 		c.s.cfg.Logger.Warn("connection of Thrift client rejected", "address", c.net.RemoteAddr().String(), "error", err)
 	}
 }
 
-// talk answers requests. A client may be silent between requests for any time. Close sets a deadline in the past on each
-// connection after it has closed quit, so talk looks at quit after each change of the deadline.
+// talk answers requests. A client may be silent between requests for any time. Once the server closes, it sets a deadline in
+// the past, so talk looks whether it closes after each change of the deadline.
 func (c *conn) talk() error {
 	_ = c.net.SetDeadline(time.Now().Add(stallTimeout))
 	if c.s.closing() {

@@ -55,10 +55,6 @@ func (f *fake) Twitter(ctx context.Context) (id, datacenter, worker int64, err e
 
 func (*fake) Clock() int64 { return 1_700_000_000_123 }
 
-type meter struct{}
-
-func (meter) Served(error, time.Duration) {}
-
 // open serves a fake and returns the server and its address.
 func open(t *testing.T, f *fake, change func(*thrift.Config)) (*thrift.Server, string) {
 	t.Helper()
@@ -67,7 +63,7 @@ func open(t *testing.T, f *fake, change func(*thrift.Config)) (*thrift.Server, s
 		t.Fatal(err)
 	}
 	cfg := thrift.Config{
-		Backend: f, Logger: slog.New(slog.DiscardHandler), Meter: func(string) thrift.Meter { return meter{} },
+		Backend: f, Logger: slog.New(slog.DiscardHandler), Served: func(string, error, time.Duration) {},
 		Issued: func(agent string) { f.agents = append(f.agents, agent) },
 	}
 	if change != nil {

@@ -17,71 +17,44 @@ const (
 
 // Server serves the connections of one listener. Its methods may be called from any goroutine.
 type Server struct {
-	cfg    Config
-	meters map[string]Meter
+	cfg Config
 	// strange limits the log lines about connections that do not speak the protocol.
 	strange lines.Limit
-	lasts   context.Context // parent of the contexts of all calls
-	end     func()          // cancels lasts
+	open    context.Context // ends when Close begins
+	close   func()
+	lasts   context.Context // parent of the contexts of all calls; its end closes their connections
+	end     func()
 
-	quit    chan struct{} // closed when Close begins
-	running sync.WaitGroup
-
-	mu       sync.Mutex
-	listener net.Listener
-	conns    map[*conn]struct{}
+	mu      sync.Mutex     // held when Serve and Close begin
+	running sync.WaitGroup // Serve and the connections
 }
 
 // New returns a server. It serves after Serve is called with a listener.
 func New(cfg Config) *Server {
-	s := &Server{cfg: cfg, meters: map[string]Meter{}, conns: map[*conn]struct{}{}, quit: make(chan struct{})}
+	s := &Server{cfg: cfg}
+	s.open, s.close = context.WithCancel(context.Background())
 	s.lasts, s.end = context.WithCancel(context.Background())
-	for name := range methods {
-		s.meters[name] = cfg.Meter(name)
-	}
 	return s
 }
 
 // closing reports whether Close was called.
-func (s *Server) closing() bool {
-	select {
-	case <-s.quit:
-		return true
-	default:
-		return false
-	}
-}
+func (s *Server) closing() bool { return s.open.Err() != nil }
 
 // Serve serves the connections of a listener until Close, and closes the listener. It may be called once. It returns nil
 // after Close, or the error of a listener that another party closed. The listener must bound the number of connections.
 func (s *Server) Serve(l net.Listener) error {
 	defer func() { _ = l.Close() }()
 	s.mu.Lock()
-	s.listener = l
-	s.mu.Unlock()
 	if s.closing() {
+		s.mu.Unlock()
 		return nil
 	}
-	return accept.Each(l, s.quit, s.admit, func(err error, pause time.Duration) {
+	s.running.Add(1)
+	s.mu.Unlock()
+	defer s.running.Done()
+	defer context.AfterFunc(s.open, func() { _ = l.Close() })()
+	return accept.Each(l, s.open.Done(), func(nc net.Conn) { s.running.Go(newConn(s, nc).serve) }, func(err error, pause time.Duration) {
 		s.cfg.Logger.Warn("connection of Thrift client not accepted; retrying", "error", err, "retry_after", pause)
-	})
-}
-
-// admit serves a connection in its own goroutine.
-func (s *Server) admit(nc net.Conn) {
-	c := newConn(s, nc)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closing() {
-		_ = nc.Close()
-		return
-	}
-	s.conns[c] = struct{}{}
-	s.running.Go(func() {
-		c.serve()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.conns, c)
 	})
 }
 
@@ -89,25 +62,10 @@ func (s *Server) admit(nc net.Conn) {
 // cancels the remaining calls, closes their connections and returns the error of ctx.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
-	if !s.closing() {
-		close(s.quit)
-	}
-	if s.listener != nil {
-		_ = s.listener.Close()
-	}
-	for c := range s.conns {
-		_ = c.net.SetReadDeadline(time.Unix(1, 0))
-	}
+	s.close()
 	s.mu.Unlock()
 	defer s.end()
-	stop := context.AfterFunc(ctx, func() {
-		s.end()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for c := range s.conns {
-			c.cut()
-		}
-	})
+	stop := context.AfterFunc(ctx, s.end)
 	s.running.Wait()
 	if !stop() {
 		return ctx.Err()

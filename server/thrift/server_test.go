@@ -11,6 +11,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	apache "github.com/apache/thrift/lib/go/thrift"
 
@@ -230,7 +231,7 @@ func testPlaceIsKept(t *testing.T, overTLS bool) {
 		t.Fatal(err)
 	}
 	s := thrift.New(thrift.Config{
-		Backend: &fake{}, Logger: slog.New(slog.DiscardHandler), Meter: func(string) thrift.Meter { return meter{} }, Issued: func(string) {},
+		Backend: &fake{}, Logger: slog.New(slog.DiscardHandler), Served: func(string, error, time.Duration) {}, Issued: func(string) {},
 	})
 	l := places.Listen(inner, places.New(2, 2), func(net.Addr) {})
 	connect := client
@@ -268,7 +269,7 @@ func TestPlainClientOfTLSPort(t *testing.T) {
 		keys, config := secured(t)
 		var logged bytes.Buffer
 		s := thrift.New(thrift.Config{
-			Backend: &fake{}, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Meter: func(string) thrift.Meter { return meter{} }, Issued: func(string) {},
+			Backend: &fake{}, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Served: func(string, error, time.Duration) {}, Issued: func(string) {},
 		})
 		go func() { _ = s.Serve(tls.NewListener(keys.Listener(inner), config)) }()
 		nc := dial(t, inner.Addr().String())
