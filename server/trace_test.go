@@ -286,9 +286,7 @@ func TestTracesReachFromClientToLeader(t *testing.T) {
 	}) {
 		t.Errorf("unexpected span: %v", s)
 	}
-	if counts := f.cfg.Tracer.Counts(); counts.Exported == 0 || counts.Failed+counts.Dropped+counts.Limited > 0 {
-		t.Errorf("the follower counts %+v", counts)
-	}
+
 }
 
 func number(s receivedSpan, key string) string {

@@ -2,7 +2,6 @@ package tracing
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -21,21 +20,11 @@ const (
 	maxSlow    = 50
 )
 
-// Counts holds the numbers of a process's spans by outcome.
-type Counts struct {
-	Exported uint64 // accepted by the collector
-	Failed   uint64 // refused by the collector, or not answered
-	Dropped  uint64 // the queue was full
-	Limited  uint64 // not created, because there were too many in that second
-}
-
 // Config describes a Tracer.
 type Config struct {
 	Provider trace.TracerProvider
 	// SlowerThan is the duration from which work without a sampled request is traced; 0: never.
 	SlowerThan time.Duration
-	// Counts returns the outcomes of the created spans.
-	Counts func() Counts
 	// Close sends the remaining spans until ctx ends.
 	Close func(ctx context.Context) error
 }
@@ -47,25 +36,14 @@ type Tracer struct {
 	tracer  trace.Tracer
 	sampled *rate.Limiter // no sampler of the SDK limits spans per second
 	slow    *rate.Limiter
-	limited atomic.Uint64
 }
 
-// New returns a Tracer, which the caller must close. Provider, Counts and Close of cfg are required.
+// New returns a Tracer, which the caller must close. Provider and Close of cfg are required.
 func New(cfg Config) *Tracer {
 	return &Tracer{
 		cfg: cfg, tracer: cfg.Provider.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL)),
 		sampled: rate.NewLimiter(maxSampled, maxSampled), slow: rate.NewLimiter(maxSlow, maxSlow),
 	}
-}
-
-// Counts returns the outcomes of all spans.
-func (t *Tracer) Counts() Counts {
-	if t == nil {
-		return Counts{}
-	}
-	counts := t.cfg.Counts()
-	counts.Limited = t.limited.Load()
-	return counts
 }
 
 // closeWithin bounds the wait for the collector when a process stops.
@@ -89,7 +67,7 @@ func (t *Tracer) Slow(took time.Duration) bool {
 // Serve starts the span of a request with a remote parent. Without a sampled parent, or beyond 1000 spans per second, it
 // returns ctx and a nil span. The caller ends the span.
 func (t *Tracer) Serve(ctx context.Context, parent trace.SpanContext, name string, attrs ...attribute.KeyValue) (context.Context, trace.Span) {
-	if t == nil || !parent.IsSampled() || !t.allow(t.sampled) {
+	if t == nil || !parent.IsSampled() || !t.sampled.Allow() {
 		return ctx, nil
 	}
 	return t.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, parent), name, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attrs...))
@@ -98,21 +76,12 @@ func (t *Tracer) Serve(ctx context.Context, parent trace.SpanContext, name strin
 // Late returns the span of slow work that has ended; nil beyond 50 such spans per second. The parent may be invalid. The
 // caller ends the span.
 func (t *Tracer) Late(parent trace.SpanContext, name string, kind trace.SpanKind, took time.Duration, attrs ...attribute.KeyValue) trace.Span {
-	if t == nil || !t.allow(t.slow) {
+	if t == nil || !t.slow.Allow() {
 		return nil
 	}
 	_, span := t.tracer.Start(trace.ContextWithRemoteSpanContext(context.Background(), parent), name,
 		trace.WithSpanKind(kind), trace.WithTimestamp(time.Now().Add(-took)), trace.WithAttributes(attrs...))
 	return span
-}
-
-// allow reports whether a limit allows another span, and counts it otherwise.
-func (t *Tracer) allow(limit *rate.Limiter) bool {
-	if limit.Allow() {
-		return true
-	}
-	t.limited.Add(1)
-	return false
 }
 
 // Fail records in a span that its work failed; errorType is a reason or a status code.

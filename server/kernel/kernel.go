@@ -125,7 +125,6 @@ func total(v *prometheus.CounterVec) (sum uint64) {
 func (k *Kernel) Describe(ch chan<- *prometheus.Desc) {
 	k.Requests.Describe(ch)
 	ch <- descRefusals
-	ch <- descSpans
 	k.ids.Describe(ch)
 	k.numbers.Describe(ch)
 }
@@ -134,7 +133,6 @@ func (k *Kernel) Describe(ch chan<- *prometheus.Desc) {
 func (k *Kernel) Collect(ch chan<- prometheus.Metric) {
 	k.Requests.Collect(ch)
 	k.refused.collect(ch)
-	collectSpans(k.cfg.Tracer, ch)
 	k.ids.Collect(ch)
 	k.numbers.Collect(ch)
 }

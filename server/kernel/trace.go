@@ -10,8 +10,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/codes"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/internal/tracing"
 )
@@ -96,17 +94,5 @@ func fault(c codes.Code) bool {
 		return true
 	default:
 		return false
-	}
-}
-
-var descSpans = Desc("trace_spans_total", "Spans of traces, by what became of them.", "outcome")
-
-// collectSpans reads the counts of spans.
-func collectSpans(tracer *tracing.Tracer, ch chan<- prometheus.Metric) {
-	counts := tracer.Counts()
-	for outcome, n := range map[string]uint64{
-		"exported": counts.Exported, "failed": counts.Failed, "dropped": counts.Dropped, "limited": counts.Limited,
-	} {
-		ch <- prometheus.MustNewConstMetric(descSpans, prometheus.CounterValue, float64(n), outcome)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"time"
 
@@ -54,13 +53,12 @@ func Open(ctx context.Context, cfg Config) (*tracing.Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	q := newQueue(exporter, queueSize(cfg.Env), cfg.Logger)
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about),
-		sdktrace.WithSpanProcessor(q),
+		sdktrace.WithBatcher(exporter),                // drops spans while its queue is full, so that the process never waits for a collector
 		sdktrace.WithSampler(sdktrace.AlwaysSample()), // package tracing selects the spans
 	)
-	return tracing.New(tracing.Config{Provider: provider, SlowerThan: cfg.SlowerThan, Counts: q.counts, Close: provider.Shutdown}), nil
+	return tracing.New(tracing.Config{Provider: provider, SlowerThan: cfg.SlowerThan, Close: provider.Shutdown}), nil
 }
 
 // enabled reports whether the environment turns on export by OTLP: it names a collector or the exporter.
@@ -93,15 +91,6 @@ func newExporter(ctx context.Context, env func(string) string) (sdktrace.SpanExp
 	default:
 		return nil, fmt.Errorf("%s %q: expected grpc or http/protobuf", name, protocol)
 	}
-}
-
-// queueSize returns the largest number of spans that wait for the exporter.
-func queueSize(env func(string) string) int64 {
-	n, err := strconv.ParseInt(env("OTEL_BSP_MAX_QUEUE_SIZE"), 10, 32)
-	if err != nil || n < 1 {
-		return sdktrace.DefaultMaxQueueSize
-	}
-	return n
 }
 
 // complaints writes log lines about the exporter.

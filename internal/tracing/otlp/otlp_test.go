@@ -3,7 +3,6 @@ package otlp
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -108,9 +107,6 @@ func TestExportOverHTTP(t *testing.T) {
 			t.Errorf("resource has %s, which may hold a token", secret)
 		}
 	}
-	if counts := tracer.Counts(); counts != (tracing.Counts{Exported: 1}) {
-		t.Errorf("Counts() = %+v, want one exported", counts)
-	}
 }
 
 // stuck is an exporter whose collector never answers.
@@ -130,47 +126,22 @@ func (s *stuck) ExportSpans(ctx context.Context, _ []sdktrace.ReadOnlySpan) erro
 	}
 }
 
-// TestStuckCollectorDropsSpans checks that spans neither wait for a collector nor take more memory than the queue.
-func TestStuckCollectorDropsSpans(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const size = 600 // more than one batch
-		collector := &stuck{free: make(chan struct{})}
-		var log bytes.Buffer
-		q := newQueue(collector, size, slog.New(slog.NewTextHandler(&log, nil)))
-		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(q))
-		began := time.Now()
-		for range 3 * size {
-			_, span := provider.Tracer("test").Start(t.Context(), "call")
-			span.End()
-		}
-		if took := time.Since(began); took != 0 {
-			t.Errorf("spans waited %v for the collector", took)
-		}
-		if got := q.counts(); got != (tracing.Counts{Dropped: 2 * size}) {
-			t.Errorf("counts = %+v, want %d dropped", got, 2*size)
-		}
-		close(collector.free)
-		if err := provider.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got := q.counts(); got != (tracing.Counts{Exported: size, Dropped: 2 * size}) || collector.calls.Load() < 2 {
-			t.Errorf("counts = %+v after %d calls, want %d exported in two batches", got, collector.calls.Load(), size)
-		}
-	})
-}
-
-// TestDeadCollectorDelaysCloseBriefly uses a collector that accepts spans and never answers.
-func TestDeadCollectorDelaysCloseBriefly(t *testing.T) {
+// TestDeadCollectorDelaysNothing uses a collector that accepts spans and never answers.
+func TestDeadCollectorDelaysNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		collector := &stuck{free: make(chan struct{})}
 		defer close(collector.free)
-		q := newQueue(collector, 10, slog.New(slog.DiscardHandler))
-		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(q))
-		tracer := tracing.New(tracing.Config{Provider: provider, Counts: q.counts, Close: provider.Shutdown})
-		tracer.Late(trace.SpanContext{}, "call", trace.SpanKindServer, time.Second).End()
+		provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(collector))
+		tracer := tracing.New(tracing.Config{Provider: provider, Close: provider.Shutdown})
 		began := time.Now()
+		for range 3 * sdktrace.DefaultMaxQueueSize {
+			_, span := provider.Tracer("test").Start(t.Context(), "call")
+			span.End()
+		}
+		if took := time.Since(began); took != 0 || collector.calls.Load() == 0 {
+			t.Errorf("spans waited %v for the collector, which got %d batches", took, collector.calls.Load())
+		}
 		tracer.Close(t.Context())
 		if took := time.Since(began); took != 2*time.Second {
 			t.Errorf("Close() took %v, want 2 s", took)
@@ -178,33 +149,21 @@ func TestDeadCollectorDelaysCloseBriefly(t *testing.T) {
 	})
 }
 
-// refusing is an exporter whose collector refuses all spans.
-type refusing struct{ tracetest.NoopExporter }
-
-func (*refusing) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
-	return errors.New("quota exceeded " + strings.Repeat("x", 2*maxComplaint))
-}
-
-func TestRefusedSpansAreCountedAndLogged(t *testing.T) {
-	t.Parallel()
+func TestRefusedSpansAreLogged(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "quota exceeded "+strings.Repeat("x", 2*maxComplaint), http.StatusForbidden)
+	}))
+	defer server.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
 	var log bytes.Buffer
-	q := newQueue(new(refusing), 10, slog.New(slog.NewTextHandler(&log, nil)))
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(q))
-	for range 20 { // more than the queue accepts at once
-		_, span := provider.Tracer("test").Start(t.Context(), "call")
-		span.End()
-		if err := provider.ForceFlush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := provider.Shutdown(t.Context()); err != nil {
+	tracer, err := Open(t.Context(), Config{Env: os.Getenv, SlowerThan: time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := q.counts(); got != (tracing.Counts{Failed: 20}) {
-		t.Errorf("counts = %+v, want 20 failed", got)
-	}
-	if lines := strings.Count(log.String(), "spans not exported"); lines < 1 || lines > 10 || log.Len() > 5000 {
-		t.Errorf("%d lines of %d bytes about failures, want at most 10 of 500", lines, log.Len())
+	tracer.Late(trace.SpanContext{}, "call", trace.SpanKindServer, time.Second).End()
+	tracer.Close(t.Context())
+	if text := log.String(); strings.Count(text, "spans not exported") != 1 || len(text) > 500 {
+		t.Errorf("log = %q, want one line of at most 500 bytes", text)
 	}
 }
 
