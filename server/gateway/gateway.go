@@ -79,7 +79,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 		return nil, err
 	}
 	m.conn = g.client.Conn()
-	g.views = &views{members: m, now: g.clock}
+	g.views = &views{members: m}
 	g.views.closing, g.close = context.WithCancel(context.Background())
 	g.source = newSource(m, func(layout string) (idSource, error) {
 		return client.NewBuffer(g.client.IDs(layout), client.WithBufferAge(bufferAge), client.WithBufferSize(minBuffer, maxBuffer))

@@ -12,8 +12,8 @@ import (
 	"github.com/snowraft/snowraft/server/kernel"
 )
 
-// services are the services of a member. The gateway serves the issuing methods and GetOverview itself, and forwards the other
-// unary methods to members.
+// services are the services of a member. The gateway serves the issuing methods itself, and forwards the other unary methods to
+// members.
 type services struct {
 	issuer *kernel.Issuer
 	views  *views
@@ -30,7 +30,6 @@ func (s services) register(g grpc.ServiceRegistrar) error {
 	served := []string{ // methods of own that the gateway serves itself
 		snowraftv1.IdService_GenerateIds_FullMethodName, snowraftv1.IdService_GenerateUuids_FullMethodName,
 		snowraftv1.SequenceService_NextNumbers_FullMethodName, snowraftv1.SequenceService_GetLast_FullMethodName,
-		snowraftv1.ViewService_GetOverview_FullMethodName,
 	}
 	for _, desc := range []grpc.ServiceDesc{
 		snowraftv1.IdService_ServiceDesc, snowraftv1.SequenceService_ServiceDesc, snowraftv1.LayoutService_ServiceDesc,

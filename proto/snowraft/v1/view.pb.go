@@ -398,9 +398,9 @@ func (x *WatchOverviewResponse) GetOverview() *Overview {
 // Overview is the state of the cluster at one moment, as one process sees it.
 type Overview struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty in a member that has not joined a cluster, and in a gateway that reaches no member.
+	// Empty in a member that has not joined a cluster.
 	ClusterId string `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
-	// Name of the member that composed the overview, or of the gateway if no member answers it.
+	// Name of the member that composed the overview.
 	ComposedBy string `protobuf:"bytes,2,opt,name=composed_by,json=composedBy,proto3" json:"composed_by,omitempty"`
 	// The time by the majority's clocks, in Unix milliseconds. Times in the overview are relative to it, even if the clock of the
 	// composing process is off.
