@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"log/slog"
 	"slices"
 	"strings"
@@ -105,18 +106,7 @@ func (r *Ring) List() []Event {
 // latestFirst orders events by their last occurrence, latest first. Events of the same moment are ordered by their number, highest
 // first; the numbers of different processes are unrelated.
 func latestFirst(a, b Event) int {
-	switch {
-	case a.LastMillis != b.LastMillis:
-		if a.LastMillis > b.LastMillis {
-			return -1
-		}
-		return 1
-	case a.Sequence > b.Sequence:
-		return -1
-	case a.Sequence < b.Sequence:
-		return 1
-	}
-	return 0
+	return cmp.Or(cmp.Compare(b.LastMillis, a.LastMillis), cmp.Compare(b.Sequence, a.Sequence))
 }
 
 // clean removes unprintable characters and cuts the text to maxText.

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -217,8 +218,5 @@ func (p *peer) answers(now clock.Reading) bool {
 
 // byName orders members by name, then by ID.
 func byName(a, b *snowraftv1.Member) int {
-	if c := strings.Compare(a.GetName(), b.GetName()); c != 0 {
-		return c
-	}
-	return strings.Compare(a.GetId(), b.GetId())
+	return cmp.Or(strings.Compare(a.GetName(), b.GetName()), strings.Compare(a.GetId(), b.GetId()))
 }

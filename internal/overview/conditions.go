@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,11 +37,8 @@ func (f *facts) restoration() (all []finding) {
 			"wait until then", runbookRestored))
 	}
 	if n := r.GetFrozenSequences(); n > 0 {
-		verb := "are"
-		if n == 1 {
-			verb = "is"
-		}
-		all = append(all, of(warning, fmt.Sprintf("%s %s frozen since the restore", count(int(min(n, 1<<30)), "sequence"), verb),
+		shown := int(min(n, 1<<30))
+		all = append(all, of(warning, fmt.Sprintf("%s %s frozen since the restore", count(shown, "sequence"), verb(shown, "is", "are")),
 			"resume them with the last numbers of your own data", runbookRestored).by("snowraft seq resume"))
 	}
 	if r.GetNamesClosed() {
@@ -184,11 +182,12 @@ func (f *facts) certificates() (all []finding) {
 		case c.GetProblem() != "":
 			all = append(all, of(warning, fmt.Sprintf("%s keeps its certificate until %s, because its files have a problem: %s", s.GetName(), ends, c.GetProblem()),
 				"replace the files", runbookCertificate).about(s.GetName()).by("snowraft status"))
-		case left <= 0:
-			all = append(all, of(warning, fmt.Sprintf("the certificate of %s expired on %s", s.GetName(), ends),
-				"replace its files", runbookCertificate).about(s.GetName()))
 		case left < expiresSoon.Milliseconds():
-			all = append(all, of(warning, fmt.Sprintf("the certificate of %s expires on %s", s.GetName(), ends),
+			expires := "expires"
+			if left <= 0 {
+				expires = "expired"
+			}
+			all = append(all, of(warning, fmt.Sprintf("the certificate of %s %s on %s", s.GetName(), expires, ends),
 				"replace its files", runbookCertificate).about(s.GetName()))
 		}
 	}
@@ -218,7 +217,7 @@ func (f *facts) upgrade() (all []finding) {
 	var found finding
 	switch blockers := u.GetBlockers(); {
 	case len(blockers) > 0:
-		found = of(warning, fmt.Sprintf("%s: %s %s", text, orID(blockers[0].GetMemberName(), blockers[0].GetMemberId()), blockers[0].GetProblem()),
+		found = of(warning, fmt.Sprintf("%s: %s %s", text, cmp.Or(blockers[0].GetMemberName(), blockers[0].GetMemberId()), blockers[0].GetProblem()),
 			"upgrade or start the members that block it", runbookUpgrade).by("snowraft upgrade")
 	case u.GetUpgrades() == snowraftv1.Upgrades_UPGRADES_MANUAL:
 		found = of(warning, text, "finalize it when no member will return to the older program", runbookUpgrade).by("snowraft upgrade finalize")
@@ -226,11 +225,4 @@ func (f *facts) upgrade() (all []finding) {
 		found = of(good, text+"; the leader finalizes it within an hour", "", runbookUpgrade).by("snowraft upgrade")
 	}
 	return append(all, found)
-}
-
-func orID(name, id string) string {
-	if name != "" {
-		return name
-	}
-	return id
 }

@@ -86,18 +86,14 @@ func (f *facts) others() string {
 
 // unanswered returns a clause that names the members that do not answer.
 func (f *facts) unanswered() string {
-	one := len(f.silent) == 1
+	who, n := list(names(f.silent)), len(f.silent)
 	switch {
-	case len(f.silent) == 0:
+	case n == 0:
 		return "voters are missing"
-	case f.allDown() && one:
-		return list(names(f.silent)) + " is down"
 	case f.allDown():
-		return list(names(f.silent)) + " are down"
-	case one:
-		return fmt.Sprintf("%s does not answer %s", list(names(f.silent)), f.own.GetName())
+		return who + verb(n, " is", " are") + " down"
 	default:
-		return fmt.Sprintf("%s do not answer %s", list(names(f.silent)), f.own.GetName())
+		return who + verb(n, " does", " do") + " not answer " + f.own.GetName()
 	}
 }
 

@@ -46,12 +46,8 @@ func (f *facts) refusals() (all []finding) {
 
 // refusal returns the finding about members that issue no IDs for the same reason.
 func (f *facts) refusal(level snowraftv1.VerdictLevel, reason string, members []*snowraftv1.MemberView) finding {
-	who, one := list(names(members)), len(members) == 1
-	verb := "issue no IDs"
-	if one {
-		verb = "issues no IDs"
-	}
-	text := who + " " + verb
+	who, n := list(names(members)), len(members)
+	text := who + verb(n, " issues no IDs", " issue no IDs")
 	var found finding
 	switch reason {
 	case rpc.WindowEnded, rpc.NoLeader:
@@ -74,7 +70,7 @@ func (f *facts) refusal(level snowraftv1.VerdictLevel, reason string, members []
 	default:
 		found = of(level, text+": "+members[0].GetProblem(), "", runbookSymptoms)
 	}
-	if one {
+	if n == 1 {
 		found.Member = who
 	}
 	return found

@@ -20,11 +20,14 @@ func pageSize(asked int32) (int, error) {
 	}
 }
 
-// page returns the first size items of found, and the page token of the items after them: the token of the last item of the
-// page, or an empty one if found has no further item.
-func page[T any](found []T, size int, token func(last T) string) (items []T, next string) {
-	if len(found) <= size {
-		return found, ""
+// page returns the messages of the first size items of found, and the page token of the items after them: the token of the last
+// item of the page, or an empty one if found has no further item.
+func page[T, M any](found []T, size int, token func(last T) string, message func(T) M) (messages []M, next string) {
+	if len(found) > size {
+		found, next = found[:size], token(found[size-1])
 	}
-	return found[:size], token(found[size-1])
+	for _, item := range found {
+		messages = append(messages, message(item))
+	}
+	return messages, next
 }

@@ -24,7 +24,7 @@ func TestPageSizes(t *testing.T) {
 func TestPageTokenIsOfLastItem(t *testing.T) {
 	t.Parallel()
 	for found, want := range map[string][2]string{"": {"", ""}, "ab": {"ab", ""}, "abc": {"abc", ""}, "abcd": {"abc", "c"}} {
-		items, next := page([]rune(found), 3, func(last rune) string { return string(last) })
+		items, next := page([]rune(found), 3, func(last rune) string { return string(last) }, func(r rune) rune { return r })
 		if string(items) != want[0] || next != want[1] {
 			t.Errorf("page(%q) = %q, %q, want %q", found, string(items), next, want)
 		}

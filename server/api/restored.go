@@ -66,10 +66,7 @@ func (q sequences) ListFrozenSequences(ctx context.Context, req *snowraftv1.List
 	if err != nil {
 		return nil, err
 	}
-	found, next := page(found, size, sequenceName)
-	resp := &snowraftv1.ListFrozenSequencesResponse{NextPageToken: next}
-	for _, f := range found {
-		resp.Sequences = append(resp.Sequences, q.sequence(f))
-	}
+	resp := &snowraftv1.ListFrozenSequencesResponse{}
+	resp.Sequences, resp.NextPageToken = page(found, size, sequenceName, q.sequence)
 	return resp, nil
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -145,13 +146,7 @@ func (r listRow) ratio(remaining uint64) float64 {
 
 // compare orders rows by the remaining part, smallest first, and then by name.
 func (r listRow) compare(other listRow) int {
-	switch {
-	case r.left < other.left:
-		return -1
-	case r.left > other.left:
-		return 1
-	}
-	return strings.Compare(r.name, other.name)
+	return cmp.Or(cmp.Compare(r.left, other.left), strings.Compare(r.name, other.name))
 }
 
 // from returns the row after which the page begins.

@@ -105,11 +105,8 @@ func (q sequences) ListSequences(ctx context.Context, req *snowraftv1.ListSequen
 	}
 	var found []fsm.Sequence
 	q.Member.State().View(func(s *fsm.State) { found = s.Sequences(req.GetPageToken(), req.GetPrefix(), size+1) })
-	found, next := page(found, size, sequenceName)
-	resp := &snowraftv1.ListSequencesResponse{NextPageToken: next}
-	for _, f := range found {
-		resp.Sequences = append(resp.Sequences, q.sequence(f))
-	}
+	resp := &snowraftv1.ListSequencesResponse{}
+	resp.Sequences, resp.NextPageToken = page(found, size, sequenceName, q.sequence)
 	return resp, nil
 }
 

@@ -104,11 +104,8 @@ func (t tokens) ListTokens(_ context.Context, req *snowraftv1.ListTokensRequest)
 		found = append(found, t.Member.State().Anonymous())
 	}
 	t.Member.State().View(func(s *fsm.State) { found = append(found, s.Tokens(after, size+1-len(found))...) })
-	found, next := page(found, size, func(r *fsm.TokenRecord) string { return strconv.FormatUint(r.ID, 10) })
-	resp := &snowraftv1.ListTokensResponse{NextPageToken: next, ObservedClockAtMs: t.Member.State().Observed().Load()}
-	for _, r := range found {
-		resp.Tokens = append(resp.Tokens, tokenMessage(r))
-	}
+	resp := &snowraftv1.ListTokensResponse{ObservedClockAtMs: t.Member.State().Observed().Load()}
+	resp.Tokens, resp.NextPageToken = page(found, size, func(r *fsm.TokenRecord) string { return strconv.FormatUint(r.ID, 10) }, tokenMessage)
 	return resp, nil
 }
 
