@@ -19,13 +19,13 @@ import (
 // further goroutine per member makes the requests and sends the results to answers.
 type collector struct {
 	hub       *Hub
+	stop      context.CancelFunc
 	peers     map[string]*peer // keyed by ID, without the own member
 	self      peer
 	answers   chan answer
 	met       int64         // time at which a new member was last seen first, on the monotonic clock, ms
 	published clock.Reading // time of the last publication; zero before the first
 	print     string        // fingerprint of the last published overview
-	idleSince int64         // start of the time without users, on the monotonic clock, ms; 0 while there are users
 	// lostLeader is the time since which the own status has no leader, on the monotonic clock in ms; 0 while it has one.
 	lostLeader int64
 	led        string // ID of the last leader in the own status
@@ -52,13 +52,12 @@ type answer struct {
 	got    clock.Reading
 }
 
-func newCollector(h *Hub) *collector {
-	return &collector{hub: h, peers: make(map[string]*peer), answers: make(chan answer)}
+func newCollector(h *Hub, stop context.CancelFunc) *collector {
+	return &collector{hub: h, stop: stop, peers: make(map[string]*peer), answers: make(chan answer)}
 }
 
 func (c *collector) run(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	defer c.stop()
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
 	for {
@@ -67,25 +66,10 @@ func (c *collector) run(ctx context.Context) {
 		case a := <-c.answers:
 			c.note(a)
 		case <-ticker.C:
-			if c.idle() && c.hub.retire() {
-				return
-			}
 		case <-ctx.Done():
 			return
 		}
 	}
-}
-
-// idle reports whether there have been no users for at least linger.
-func (c *collector) idle() bool {
-	now := c.hub.now().Mono
-	switch {
-	case c.hub.used():
-		c.idleSince = 0
-	case c.idleSince == 0:
-		c.idleSince = max(now, 1)
-	}
-	return c.idleSince != 0 && now-c.idleSince >= linger.Milliseconds()
 }
 
 // look composes an overview and publishes it if it is due or shows a change.
@@ -112,7 +96,7 @@ func (c *collector) look(ctx context.Context) {
 		return
 	}
 	c.published, c.print = now, seen
-	c.hub.publish(o)
+	c.hub.publish(c, o)
 }
 
 // slack is the largest time by which a tick may come too early, in milliseconds.

@@ -29,8 +29,8 @@ const (
 	askTimeout = 900 * time.Millisecond
 	// fresh is the age up to which a member's answer counts. Together with a beat, it is less than the documented 2 s.
 	fresh = 1750 * time.Millisecond
-	// linger is the time for which the collector keeps running without users. It lets polling programs share the collector
-	// and get rates.
+	// linger is the time for which the collector keeps running after its last use. It is longer than the wait for any overview, and
+	// lets polling programs share the collector and get rates.
 	linger = 3 * time.Second
 )
 
@@ -69,11 +69,11 @@ type Hub struct {
 	wg     sync.WaitGroup
 
 	mu      sync.Mutex
-	users   int                // watches, and calls of Get in progress
-	watches int                // at most MaxWatches
-	stop    context.CancelFunc // stops the collector; nil if none runs
+	watches int         // at most MaxWatches
+	runs    *collector  // nil if none runs
+	used    *time.Timer // ends runs
 	newest  *snowraftv1.Overview
-	changed chan struct{} // closed and replaced with each overview, and by Close
+	changed chan struct{} // closed and replaced with each overview, when a collector ends, and by Close
 	closed  bool
 }
 
@@ -84,20 +84,20 @@ func New(cfg Config) *Hub {
 
 // Get returns an overview that is about one second old at most. It waits about one second at most for members that do not
 // answer. The caller must not change the message. The error is ErrClosed or that of ctx.
-func (h *Hub) Get(ctx context.Context) (*snowraftv1.Overview, error) {
-	if err := h.join(false); err != nil {
-		return nil, err
-	}
-	defer h.leave(false)
-	return h.next(ctx, nil)
-}
+func (h *Hub) Get(ctx context.Context) (*snowraftv1.Overview, error) { return h.next(ctx, nil) }
 
 // Watch takes a place among the watchers. The caller must close the returned Watch. The error is ErrClosed, or that of
 // [TooMany].
 func (h *Hub) Watch() (*Watch, error) {
-	if err := h.join(true); err != nil {
-		return nil, err
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.closed:
+		return nil, ErrClosed
+	case h.watches >= MaxWatches:
+		return nil, TooMany()
 	}
+	h.watches++
 	return &Watch{hub: h}, nil
 }
 
@@ -118,42 +118,58 @@ func (w *Watch) Next(ctx context.Context) (_ *snowraftv1.Overview, err error) {
 }
 
 // Close releases the place. It must be called once, and Next not after it.
-func (w *Watch) Close() { w.hub.leave(true) }
+func (w *Watch) Close() {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	w.hub.watches--
+}
 
 // Close stops the collector and all watches, and waits until their requests to members have ended.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	if !h.closed {
 		h.closed = true
-		if h.stop != nil {
-			h.stop()
-		}
-		close(h.changed)
+		h.end()
 	}
 	h.mu.Unlock()
 	h.wg.Wait()
 }
 
-// join registers a user and starts the collector for the first user.
-func (h *Hub) join(watches bool) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return ErrClosed
-	}
-	if watches {
-		if h.watches >= MaxWatches {
-			return TooMany()
+// use keeps the collector for linger, and starts one if none runs. Requires h.mu held, and an open Hub.
+func (h *Hub) use() {
+	if h.runs != nil {
+		if h.used.Reset(linger) {
+			return
 		}
-		h.watches++
+		h.end() // its time has just passed
 	}
-	h.users++
-	if h.stop == nil {
-		ctx, stop := context.WithCancel(context.Background())
-		h.stop = stop
-		h.wg.Go(func() { newCollector(h).run(ctx) })
+	ctx, stop := context.WithCancel(context.Background())
+	c := newCollector(h, stop)
+	h.runs = c
+	h.used = time.AfterFunc(linger, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.runs == c {
+			h.end()
+		}
+	})
+	h.wg.Go(func() { c.run(ctx) })
+}
+
+// end stops the collector. Requires h.mu held.
+func (h *Hub) end() {
+	if h.runs != nil {
+		h.used.Stop()
+		h.runs.stop()
 	}
-	return nil
+	h.runs, h.newest = nil, nil
+	h.notify()
+}
+
+// notify wakes those that wait for an overview. Requires h.mu held.
+func (h *Hub) notify() {
+	close(h.changed)
+	h.changed = make(chan struct{})
 }
 
 // TooMany returns the error of a watch beyond MaxWatches.
@@ -161,19 +177,13 @@ func TooMany() error {
 	return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d overviews are being watched at this process; close one, or watch another member", MaxWatches))
 }
 
-func (h *Hub) leave(watches bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.users--
-	if watches {
-		h.watches--
-	}
-}
-
 // next waits for an overview other than the last one.
 func (h *Hub) next(ctx context.Context, last *snowraftv1.Overview) (*snowraftv1.Overview, error) {
 	for {
 		h.mu.Lock()
+		if !h.closed {
+			h.use()
+		}
 		newest, changed, closed := h.newest, h.changed, h.closed
 		h.mu.Unlock()
 		switch {
@@ -190,33 +200,12 @@ func (h *Hub) next(ctx context.Context, last *snowraftv1.Overview) (*snowraftv1.
 	}
 }
 
-// publish replaces the newest overview.
-func (h *Hub) publish(o *snowraftv1.Overview) {
+// publish replaces the newest overview by that of a collector, unless the collector has ended.
+func (h *Hub) publish(c *collector, o *snowraftv1.Overview) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
-		return
+	if h.runs == c {
+		h.newest = o
+		h.notify()
 	}
-	h.newest = o
-	close(h.changed)
-	h.changed = make(chan struct{})
-}
-
-// used reports whether there are users.
-func (h *Hub) used() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.users > 0
-}
-
-// retire stops the calling collector, unless an open Hub has users again. It reports whether it did.
-func (h *Hub) retire() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.users > 0 && !h.closed {
-		return false
-	}
-	h.stop()
-	h.stop, h.newest = nil, nil
-	return true
 }
