@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -56,7 +57,6 @@ type eventRow struct {
 	Caller  string   // caller of an administrative call, with the address; empty otherwise
 	Meaning string   // meaning of the reason; empty without one
 	Runbook string   // path; empty without one
-	Command string   // command that shows more; empty without one
 }
 
 func loadEvents(ctx context.Context, api *API, in *input) (any, error) {
@@ -132,17 +132,15 @@ func (r eventRow) sees(e *snowraftv1.Event) bool {
 func eventOf(e *snowraftv1.Event) eventRow {
 	row := eventRow{Event: e, ID: fmt.Sprintf("event-%s-%d-%d", e.GetMemberId(), e.GetFirstAtMs(), e.GetNumber()), Kind: upperFirst(apijson.Word(e.GetKind())), Members: []string{e.GetMember()}}
 	switch e.GetSeverity() {
-	case snowraftv1.EventSeverity_EVENT_SEVERITY_ERROR:
+	case failed:
 		row.State = level{"bad", "Problem"}
-	case snowraftv1.EventSeverity_EVENT_SEVERITY_WARNING:
+	case attention:
 		row.State = level{"warn", "Attention"}
 	default:
 		row.State = level{"none", "Information"}
 	}
 	row.Caller, row.Meaning = callerOf(e), meaningOf(e)
-	var anchor string
-	anchor, row.Command = adviceFor(e)
-	if anchor != "" {
+	if anchor := cmp.Or(adviceByKind[e.GetKind()][e.GetSeverity()], adviceByReason[e.GetReason()]); anchor != "" {
 		row.Runbook = runbookPath + "#" + anchor
 	}
 	return row
@@ -188,36 +186,15 @@ var adviceByReason = map[string]string{
 	"PERMISSION_DENIED": "token-refused", "RATE_LIMITED": "rate-of-a-token", "OVERLOADED": "overloaded-member", "NAME_TAKEN": "name-taken",
 }
 
-// adviceFor returns the heading of the runbook for an event, and a command that shows more; both may be empty.
-func adviceFor(e *snowraftv1.Event) (runbook, more string) {
-	severe := e.GetSeverity() == snowraftv1.EventSeverity_EVENT_SEVERITY_ERROR
-	attention := severe || e.GetSeverity() == snowraftv1.EventSeverity_EVENT_SEVERITY_WARNING
-	switch e.GetKind() {
-	case snowraftv1.EventKind_EVENT_KIND_ELECTION:
-		if severe {
-			runbook = "no-leader"
-		}
-		return runbook, "snowraft leader get"
-	case snowraftv1.EventKind_EVENT_KIND_MEMBERSHIP:
-		switch {
-		case severe:
-			runbook = "no-leader"
-		case attention:
-			runbook = "member-cut-off"
-		}
-		return runbook, "snowraft member list"
-	case snowraftv1.EventKind_EVENT_KIND_REFUSAL, snowraftv1.EventKind_EVENT_KIND_DENIAL:
-		return adviceByReason[e.GetReason()], "snowraft status"
-	case snowraftv1.EventKind_EVENT_KIND_CLOCK:
-		if attention {
-			runbook = "clock-trouble"
-		}
-		return runbook, "snowraft member list"
-	case snowraftv1.EventKind_EVENT_KIND_WINDOW:
-		return "", "snowraft worker list"
-	case snowraftv1.EventKind_EVENT_KIND_STORAGE:
-		return "disk-slow-or-full", "snowraft status"
-	default:
-		return "", ""
-	}
+// adviceByKind maps the kinds of other events, by severity, to headings of the runbook.
+var adviceByKind = map[snowraftv1.EventKind]map[snowraftv1.EventSeverity]string{
+	snowraftv1.EventKind_EVENT_KIND_ELECTION:   {failed: "no-leader"},
+	snowraftv1.EventKind_EVENT_KIND_MEMBERSHIP: {failed: "no-leader", attention: "member-cut-off"},
+	snowraftv1.EventKind_EVENT_KIND_CLOCK:      {failed: "clock-trouble", attention: "clock-trouble"},
+	snowraftv1.EventKind_EVENT_KIND_STORAGE:    {failed: "disk-slow-or-full"},
 }
+
+const (
+	failed    = snowraftv1.EventSeverity_EVENT_SEVERITY_ERROR
+	attention = snowraftv1.EventSeverity_EVENT_SEVERITY_WARNING
+)

@@ -3,8 +3,6 @@ package console
 import (
 	"maps"
 	"slices"
-
-	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // Percent exports percent.
@@ -13,13 +11,8 @@ var Percent = percent
 // AdviceAnchors returns the headings of the runbook that events link to.
 func AdviceAnchors() []string {
 	anchors := slices.Collect(maps.Values(adviceByReason))
-	for kind := range snowraftv1.EventKind_name {
-		for severity := range snowraftv1.EventSeverity_name {
-			anchor, _ := adviceFor(&snowraftv1.Event{Kind: snowraftv1.EventKind(kind), Severity: snowraftv1.EventSeverity(severity)})
-			if anchor != "" {
-				anchors = append(anchors, anchor)
-			}
-		}
+	for _, bySeverity := range adviceByKind {
+		anchors = slices.AppendSeq(anchors, maps.Values(bySeverity))
 	}
 	slices.Sort(anchors)
 	return slices.Compact(anchors)
