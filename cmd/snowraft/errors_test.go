@@ -98,7 +98,7 @@ func TestUsageErrors(t *testing.T) {
 		"seq create a --block-duration 99ms", "seq create a --min-block 0", "seq list --prefix=", "seq list --sort size", "seq list --contains=", "seq list --prefix a --contains b", "seq next a -n 0", "seq next a --request-id=",
 		"seq next a -n 1000001 --request-id r",
 		"bench", "bench id", "bench seq", "bench ids x", "bench ids --clients 0", "bench ids --clients 1,64", "bench ids --batch 1000001",
-		"bench ids --packed --batch 500001", "bench ids --packed --coalesce", "bench embedded x", "bench embedded --lanes 65", "bench ids --rate -1", "bench ids --duration 0s", "bench ids --check=perhaps",
+		"bench ids --rate -1", "bench ids --duration 0s", "bench ids --check=perhaps",
 		"dev --port-base 0", "dev --port-base 65535", "dev --log-level loud", "dev --data-dir=",
 		"serve --name=", "serve --data-dir=", "serve --api-addr 7700", "serve --api-addr :::7700", "serve --http-addr a:70000", "serve --join here", "serve --advertise-host a:1",
 		"serve --advertise-host 0.0.0.0", "serve --tls-hosts a:1", "serve --tls-hosts a", "serve --bootstrap-expect 2", "serve --bootstrap-expect x", "serve --bootstrap-expect 1 --join a:1",

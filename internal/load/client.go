@@ -40,24 +40,6 @@ func (c *CoalescedNumbers) Call(ctx context.Context, got *Receipt) error {
 	return got.run(numbers.First, uint64(numbers.Count), numbers.Increment, uint64(c.Count)) //nolint:gosec // both are at least 1
 }
 
-// Embedded takes IDs from a generator in this process.
-type Embedded struct {
-	Generator *client.Generator
-	Count     int // at least 1
-
-	buffer []client.Range
-}
-
-// Call implements Caller.
-func (c *Embedded) Call(ctx context.Context, got *Receipt) error {
-	if c.Count == 1 {
-		return one(ctx, got, c.Generator.Next)
-	}
-	ranges, err := c.Generator.AppendRanges(ctx, c.buffer[:0], c.Count)
-	c.buffer = ranges
-	return got.ranges(ranges, c.Count, err)
-}
-
 // one records the number that next returns.
 func one(ctx context.Context, got *Receipt, next func(context.Context) (int64, error)) error {
 	id, err := next(ctx)

@@ -45,27 +45,6 @@ func (r *Receipt) Range(first, count, step uint64) {
 	}
 }
 
-// Numbers records numbers. A run among them takes one span, like a Range.
-func (r *Receipt) Numbers(ns []int64) {
-	r.numbers += uint64(len(ns))
-	if r.check == nil {
-		return
-	}
-	for len(ns) > 0 {
-		first, run := uint64(ns[0]), 1 //nolint:gosec // the same bits
-		last := first
-		for ; run < len(ns); run++ {
-			n := uint64(ns[run])              //nolint:gosec // the same bits
-			if n-last != r.step || n < last { // n < last: the run wraps, which is an error of the server
-				break
-			}
-			last = n
-		}
-		r.note(first, last)
-		ns = ns[run:]
-	}
-}
-
 // note records a span. It extends the span before if the new one continues it.
 func (r *Receipt) note(first, last uint64) {
 	if n := len(r.buffer); n > 0 {

@@ -28,8 +28,7 @@ func TestBench(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	for line, batch := range map[string]uint64{
-		"ids": 1, "ids --packed -b 2500": 2500, "ids -b 100 -r 50": 100, "ids --coalesce": 1,
-		"embedded": 1, "embedded --lanes 2 -b 5000 -c 3": 5000,
+		"ids": 1, "ids -b 100 -r 50": 100, "ids --coalesce": 1,
 		"seq orders -b 3": 3, "seq orders -r 50 -c 3": 1, "seq orders --coalesce": 1, "seq orders --coalesce -b 3": 3,
 	} {
 		var d benchDoc

@@ -63,7 +63,7 @@ func TestSecretsStayInsideDev(t *testing.T) {
 // bench runs all commands of bench against dev.
 func (s *secretive) bench(t *testing.T, d *dev, where string, want int, flags ...string) {
 	t.Helper()
-	for _, line := range []string{"ids", "ids --coalesce", "embedded", "seq bench", "seq bench --coalesce"} {
+	for _, line := range []string{"ids", "ids --coalesce", "seq bench", "seq bench --coalesce"} {
 		args := append([]string{"bench", "-d", "100ms", "-o", "json"}, strings.Fields(line)...)
 		stdout, stderr, code := command(t, d.env, append(args, flags...)...)
 		if code != want {

@@ -29,40 +29,33 @@ from the time at which a call was due.`,
 		Example: `  snowraft bench ids
   snowraft bench ids --coalesce --clients 1000
   snowraft bench seq orders --clients 1000 --rate 20000 --duration 1m`,
-	}, newIDs(a), newSeq(a), newEmbedded(a))
+	}, newIDs(a), newSeq(a))
 }
 
-// config holds the settings of every bench command.
+// config holds the settings of a run.
 type config struct {
 	addresses         []string
 	clients           int
 	batch             int
 	duration, timeout time.Duration
 	rate              uint64
-	check             bool
+	coalesce, check   bool
 	access            cli.Access
-}
-
-// target is the system under test of a bench command. Everything else is equal for all bench commands.
-type target struct {
-	noun      string // issued things, in the plural: "IDs"
-	batchHelp string
-	// open makes the clients.
-	open func(ctx context.Context, cfg config, args []string) (*clients, error)
 }
 
 // command makes cmd a command that measures a target.
 func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 	cfg := config{
 		addresses: []string{fmt.Sprintf("%s:%d", cli.Localhost, cli.APIPort)},
-		clients:   64, batch: 1, duration: 10 * time.Second, timeout: cli.DefaultTimeout, check: true,
+		clients:   64, batch: 1, duration: 10 * time.Second, timeout: cli.DefaultTimeout,
 	}
 	cli.AddSetting(cmd, "Connection", cli.AddrFlag, cli.AddressesValue(&cfg.addresses, "10.0.0.1:7700,10.0.0.2:7700"),
 		"API addresses of members; clients are spread over these")
 	cli.AddAccessFlags(cmd)
 	cli.AddFlag(cmd, "Connection", "timeout", "", cli.DurationValue(&cfg.timeout, time.Millisecond, time.Hour), "longest time of a call")
+	cmd.Flags().BoolVar(&cfg.coalesce, "coalesce", false, "share one Go client, which joins concurrent requests")
 	cli.AddFlag(cmd, "", "clients", "c", cli.IntValue(&cfg.clients, 1, 100_000), "number of clients that call at the same time")
-	cli.AddFlag(cmd, "", "batch", "b", cli.IntValue(&cfg.batch, 1, limits.Count), target.batchHelp)
+	cli.AddFlag(cmd, "", "batch", "b", cli.IntValue(&cfg.batch, 1, limits.Count), target.noun+" per call")
 	cli.AddFlag(cmd, "", "duration", "d", cli.DurationValue(&cfg.duration, time.Millisecond, 7*24*time.Hour), "time during which calls begin")
 	cli.AddFlag(cmd, "", "rate", "r", cli.UintValue(&cfg.rate, 0), "calls per second over all clients; 0 means no limit")
 	cmd.Flags().BoolVar(&cfg.check, "check", true, "check results for duplicates")
@@ -80,7 +73,7 @@ func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 			plan.Check = load.NewSeen(clients.step, load.DefaultSpans)
 		}
 		r := report{
-			command: cmd.Name(), noun: target.noun, cfg: cfg, connections: clients.connections, signed: clients.signed,
+			command: cmd.Name(), noun: target.noun, cfg: cfg, connections: clients.connections, signed: target.signed,
 			result: load.Run(ctx, plan), interrupted: ctx.Err() != nil,
 		}
 		if err := r.print(out); err != nil {

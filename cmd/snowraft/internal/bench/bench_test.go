@@ -28,14 +28,14 @@ func TestBenchIDs(t *testing.T) {
 	clitest.Decode(t, program.Succeeds(t, "bench", "ids", "--addr", f.Address, "-d", "500ms", "-b", "2500", "-c", "3", "--layout", "orders", "-o", "json"), &doc)
 	asked := f.Requests()
 	last := asked[len(asked)-1].(*snowraftv1.GenerateIdsRequest)
-	if last.GetCount() != 2500 || last.GetLayout() != "orders" || last.GetPacked() {
+	if last.GetCount() != 2500 || last.GetLayout() != "orders" {
 		t.Errorf("the last request is %v", last)
 	}
 	if doc.Calls == 0 || doc.Numbers != 2500*doc.Calls || doc.Check.Checked != doc.Numbers || doc.Check.Duplicates != 0 || doc.Failed != 0 || doc.Clients != 3 {
 		t.Errorf("%+v", doc)
 	}
 	doc = Report{}
-	clitest.Decode(t, program.Succeeds(t, "bench", "ids", "--addr", f.Address, "-d", "500ms", "--packed", "-r", "10", "--check=false", "-o", "json"), &doc)
+	clitest.Decode(t, program.Succeeds(t, "bench", "ids", "--addr", f.Address, "-d", "500ms", "-r", "10", "--check=false", "-o", "json"), &doc)
 	if doc.Calls+doc.Overdue != 5 || doc.Numbers != doc.Calls || doc.Check != nil {
 		t.Errorf("%+v, want 5 calls", doc) // overdue: this machine may be slow
 	}
@@ -113,7 +113,7 @@ func TestBenchIsInterrupted(t *testing.T) {
 func TestBenchWithoutAServer(t *testing.T) {
 	t.Parallel()
 	for line, exit := range map[string]int{
-		"ids": cli.ExitRepeatable, "ids --coalesce": cli.ExitRepeatable, "seq a": cli.ExitRepeatable, "embedded": cli.ExitRepeatable,
+		"ids": cli.ExitRepeatable, "ids --coalesce": cli.ExitRepeatable, "seq a": cli.ExitRepeatable,
 	} {
 		stdout, stderr, code := program.Run(t, append([]string{"bench", "--addr", clitest.DeadAddress}, strings.Fields(line)...)...)
 		if code != exit || stdout != "" || !strings.Contains(stderr, clitest.DeadAddress) || !strings.Contains(stderr, "connection refused") {

@@ -24,8 +24,8 @@ func TestBenchReports(t *testing.T) {
 		command: "ids", noun: "IDs", cfg: cfg, connections: 2,
 		result: &load.Result{Elapsed: 10 * time.Second, Calls: 1000, Numbers: 10000, Latency: latency, Report: load.DuplicateReport{Checked: 10000}},
 	}
-	embedded := clean
-	embedded.command, embedded.connections = "embedded", 0
+	coalesced := clean
+	coalesced.connections = 0
 	bad := clean
 	bad.command, bad.noun, bad.signed, bad.interrupted, bad.connections, bad.cfg.rate = "seq", "numbers", true, true, 1, 500
 	bad.result = &load.Result{
@@ -39,7 +39,7 @@ func TestBenchReports(t *testing.T) {
 	full.result = &load.Result{Latency: latency, Report: load.DuplicateReport{Checked: 9000, Skipped: 1000}}
 	var text strings.Builder
 	out := &cli.App{Stdout: &text, Columns: func() int { return 0 }}
-	for _, r := range []report{clean, embedded, bad, unchecked, full} {
+	for _, r := range []report{clean, coalesced, bad, unchecked, full} {
 		for _, output := range []string{cli.OutputText, cli.OutputJSON} {
 			if err := r.print(out.Printer(output)); err != nil {
 				t.Fatal(err)
