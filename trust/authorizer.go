@@ -54,7 +54,7 @@ type Authorizer struct {
 
 	table     Table
 	anonymous *Principal
-	waiting   waitSlots
+	waiting   slots
 	known     sync.Map // uint64 to *known: tokens with a verified text, or in forwarded calls
 
 	mu    sync.Mutex
@@ -222,8 +222,7 @@ func (a *Authorizer) intern(record *Record) *known {
 // yet.
 var ErrBehind = errors.New("this member is behind the others, and may not know the token or its scopes yet; try again, or try another member")
 
-// awaitFor is await for a caller that may be unknown. Its wait takes a place, and ends early if another call
-// needs the place.
+// awaitFor is await for a caller that may be unknown. Its wait takes a slot, for which it waits no longer than for the replica.
 func (a *Authorizer) awaitFor(ctx context.Context, id uint64) (*Record, error) {
 	if record, ok := a.table.Token(id); ok || a.table.NeverIssued(id) {
 		return record, nil
@@ -232,18 +231,18 @@ func (a *Authorizer) awaitFor(ctx context.Context, id uint64) (*Record, error) {
 	if address == nil {
 		address = AddressOf
 	}
-	wait, giveUp := context.WithCancel(ctx)
-	defer giveUp()
-	leave, ok := a.waiting.acquire(address(ctx), giveUp)
-	if !ok {
+	wait, cancel := context.WithTimeout(ctx, replicaWait)
+	defer cancel()
+	leave, err := a.waiting.take(wait, address(ctx))
+	switch {
+	case err == nil:
+		defer leave()
+		return a.await(ctx, id)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	default:
 		return nil, ErrBehind
 	}
-	defer leave()
-	record, err := a.await(wait, id)
-	if err != nil && wait.Err() != nil && ctx.Err() == nil { // the call made way
-		err = ErrBehind
-	}
-	return record, err
 }
 
 // await returns the record of a token, nil if there is none. It gives a replica that may be behind a moment to

@@ -2,9 +2,7 @@ package trust
 
 import (
 	"errors"
-	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -246,56 +244,41 @@ func TestTokenWaitsForTheReplica(t *testing.T) {
 	})
 }
 
-// Calls from a few addresses may take all places while no other call needs them, and exclude no other address.
+// Calls from one address do not take all slots, and those from a few addresses keep no other address waiting for long.
 func TestCallsThatAwaitTokensAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := NewAuthorizer(newTable())
-		present := func(address string) (waited time.Duration) {
-			began := time.Now()
-			later, _ := newToken(18)
-			if _, err := a.Authenticate(WithAddress(t.Context(), address), later.Text()); !errors.Is(err, ErrBehind) {
-				t.Errorf("Authenticate() = %v, want ErrBehind", err)
-			}
-			return time.Since(began)
-		}
-		var early atomic.Int64
-		flood := func(calls int, address string) {
+		present := func(calls int, address string) {
 			for range calls {
 				go func() {
-					if present(address) == 0 {
-						early.Add(1)
+					began := time.Now()
+					later, _ := newToken(18)
+					_, err := a.Authenticate(WithAddress(t.Context(), address), later.Text())
+					if waited := time.Since(began); !errors.Is(err, ErrBehind) || waited < replicaWait || waited > 2*replicaWait {
+						t.Errorf("Authenticate() = %v after %v, want ErrBehind after %v", err, waited, replicaWait)
 					}
 				}()
 			}
 			synctest.Wait()
 		}
-		flood(maxWaiting/2, "192.0.2.1:1000")
-		flood(maxWaiting/2, "[2001:db8::1]:1000")
-		if n := early.Load(); n != 0 {
-			t.Errorf("%d calls did not wait, want none while there are places", n)
+		taken := func(want int) {
+			t.Helper()
+			if a.waiting.taken != want {
+				t.Errorf("%d slots are taken, want %d", a.waiting.taken, want)
+			}
 		}
-		flood(10, "192.0.2.1:2000")
-		flood(10, "[2001:db8::2]:2000") // address in the same network
-		if n := early.Load(); n != 20 {
-			t.Errorf("%d calls did not wait, want 20: their addresses have the most places", n)
-		}
-		early.Store(0)
-		for i := range 8 { // another host gets places, and a flooding host loses as many
-			go func() {
-				if waited := present(fmt.Sprintf("198.51.100.7:%d", i)); waited != replicaWait {
-					t.Errorf("a call from another address waited %v, want %v", waited, replicaWait)
-				}
-			}()
-		}
+		present(maxSlotsFrom+10, "[2001:db8::1]:1000")
+		present(10, "[2001:db8::2]:2000") // address in the same network
+		taken(maxSlotsFrom)
+		present(8, "198.51.100.7:1000")
+		taken(maxSlotsFrom + 8)
+		present(maxSlots, "192.0.2.1:1000")
+		taken(maxSlots)
+		time.Sleep(3 * replicaWait)
 		synctest.Wait()
-		if n := early.Load(); n != 8 {
-			t.Errorf("%d calls made way, want 8", n)
-		}
-		time.Sleep(2 * replicaWait)
-		synctest.Wait()
-		if a.waiting.taken != 0 || len(a.waiting.from) != 0 {
-			t.Errorf("%d places of %d addresses are taken when no call waits", a.waiting.taken, len(a.waiting.from))
+		if taken(0); len(a.waiting.from) != 0 {
+			t.Errorf("%d addresses are kept when no call waits", len(a.waiting.from))
 		}
 	})
 }

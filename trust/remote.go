@@ -29,8 +29,8 @@ type Remote struct {
 	Address func(ctx context.Context) string
 
 	ask   Verifier
-	asked querySlots    // places for queries about texts of unknown callers
-	again chan struct{} // places for queries about texts that were good, which unknown callers cannot delay
+	asked slots         // for queries about texts of unknown callers
+	again chan struct{} // slots for queries about texts that were good, which unknown callers cannot delay
 
 	mu       sync.Mutex
 	verdicts verdictCache // guarded by mu
@@ -38,7 +38,7 @@ type Remote struct {
 
 // NewRemote returns a Remote that queries members with ask.
 func NewRemote(ask Verifier) *Remote {
-	return &Remote{Address: AddressOf, ask: ask, again: make(chan struct{}, maxAsked), verdicts: newVerdictCache()}
+	return &Remote{Address: AddressOf, ask: ask, again: make(chan struct{}, maxSlots), verdicts: newVerdictCache()}
 }
 
 // verdict is the answer of the members about a token, and the token's principal.
@@ -151,7 +151,7 @@ func (v *verdict) renewed(ctx context.Context) (*state, error) {
 	if w := v.word.Load(); w.fresh() {
 		return w.judge()
 	}
-	leave, err := v.place(ctx)
+	leave, err := v.slot(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -174,10 +174,10 @@ func (v *verdict) renewed(ctx context.Context) (*state, error) {
 	return w.judge()
 }
 
-// place waits for a place for a query about the text. The caller releases the place with leave.
-func (v *verdict) place(ctx context.Context) (leave func(), err error) {
+// slot waits for a slot for a query about the text. The caller releases it with leave.
+func (v *verdict) slot(ctx context.Context) (leave func(), err error) {
 	if !v.good.Load() {
-		return v.remote.asked.acquire(ctx, v.remote.Address(ctx))
+		return v.remote.asked.take(ctx, v.remote.Address(ctx))
 	}
 	select {
 	case v.remote.again <- struct{}{}:

@@ -157,7 +157,7 @@ func TestRemoteStrangersDelayNoGoodToken(t *testing.T) {
 		time.Sleep(verdictLife)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		for i := range 10 * maxAsked {
+		for i := range 10 * maxSlots {
 			go func() { _, _ = r.Authenticate(ctx, Token{ID: uint64(i) + 100}.Text()) }()
 		}
 		synctest.Wait()
@@ -225,7 +225,7 @@ func TestRemoteQuestionsTakeTurns(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				if mu.Lock(); asked != min(c.hosts*maxAskedFrom, maxAsked) {
+				if mu.Lock(); asked != min(c.hosts*maxSlotsFrom, maxSlots) {
 					t.Errorf("%d queries at once", asked)
 				}
 				mu.Unlock()

@@ -28,6 +28,7 @@ var sections = []struct{ dir, title string }{
 	{"cluster", "Cluster node"},
 	{"cluster/screen", "Bytes from unknown senders"},
 	{"internal/places", "Connections"},
+	{"server/conn", "Connections of clients"},
 	{"trust", "Trust"},
 	{"cluster/storage", "Disk"},
 	{"internal/backup", "Backups"},

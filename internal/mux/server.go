@@ -50,9 +50,9 @@ type ServerStream interface {
 // Method makes the jobs of the streams of a method.
 type Method struct {
 	Job func() Job
-	// Begin takes a place for a request that waits, and End returns it. While Begin returns an error, a request that waits stops the
+	// Begin takes memory for a request that waits, and End returns it. While Begin returns false, a request that waits stops the
 	// reading of its stream.
-	Begin func() error
+	Begin func() (ok bool)
 	End   func()
 	// Announce makes the answer that announces the end of the stream.
 	Announce func(Job)
@@ -128,7 +128,7 @@ func (s *Server) read() error {
 			if last != nil {
 				return last
 			}
-		case s.method.Begin() == nil:
+		case s.method.Begin():
 			go func() {
 				s.wait(j, began)
 				s.method.End()

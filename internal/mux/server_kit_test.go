@@ -19,7 +19,7 @@ type client struct {
 	requests chan *snowraftv1.StreamIdsRequest
 	answers  chan uint64
 	ctx      context.Context
-	full     error // error of Begin
+	full     bool // Begin returns false
 	served   chan error
 
 	mu      sync.Mutex
@@ -116,11 +116,11 @@ func (c *client) method() Method {
 			c.count(&c.jobs, 1)
 			return &task{IDRequest: IDRequest{&snowraftv1.StreamIdsRequest{Request: new(snowraftv1.GenerateIdsRequest)}}, of: c}
 		},
-		Begin: func() error {
-			if c.full == nil {
+		Begin: func() bool {
+			if !c.full {
 				c.count(&c.begun, 1)
 			}
-			return c.full
+			return !c.full
 		},
 		End:      func() { c.count(&c.begun, -1) },
 		Announce: func(Job) { c.count(&c.announced, 1) },

@@ -103,7 +103,7 @@ func TestRequestWithoutPlaceStopsTheReading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := serve(t.Context(), 10)
-		c.full = errors.New("no place")
+		c.full = true
 		c.ask(1, "waits")
 		if c.ask(2, "") {
 			t.Error("the stream is read")

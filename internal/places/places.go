@@ -1,12 +1,14 @@
-// Package places bounds the connections of a port, of one address and of one token, so that no single host or application
-// uses up all places. When places are short, a new connection evicts a connection that has not spoken yet, from the
-// address with the most such connections. If there is none, it evicts the connection with the longest idle time. Connections
-// from other addresses do not evict silent connections from favored addresses. The main types are [Places] and [Place].
+// Package places bounds the connections of a process in slots and in bytes: of all, of one address and of one token, so that no
+// single host or application uses up all of them. When slots or bytes are short, a new connection evicts a connection that has not
+// spoken yet, from the address whose silent connections hold most. If there is none, it evicts the connection with the longest idle
+// time. Connections from other addresses do not evict silent connections from favored addresses. The main types are [Places] and
+// [Place].
 package places
 
 import (
 	"cmp"
 	"container/list"
+	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -16,55 +18,86 @@ import (
 )
 
 const (
-	// shares is the number of tokens whose shares are all places together.
+	// shares is the number of tokens whose shares are all slots, or all bytes, together.
 	shares = 4
 	// IdleLimit is the time without a request after which a connection may make way.
 	IdleLimit = time.Minute
-	// lookInterval is the shortest interval between searches for idle connections.
-	lookInterval = time.Second
+	// searchInterval is the shortest interval between searches for idle connections.
+	searchInterval = time.Second
 	// maxFavored is the greatest number of favored addresses.
 	maxFavored = 256
 )
 
-// Places holds the places of one kind of connections. At no time are more places taken than the limits of New allow. Its
-// methods and those of its places may be called from any goroutine.
-type Places struct {
-	all, each, share int
+// Owners of places, besides tokens, which have their IDs.
+const (
+	silent   uint64 = 0              // connections that have not spoken
+	favored  uint64 = math.MaxUint64 // those from favored addresses
+	everyone        = favored - 1    // connections of callers without a token: no share
+	kept            = favored - 2    // connections that never make way: no share
+)
 
-	mu     sync.Mutex
-	taken  int
-	from   map[netip.Prefix]int
-	of     map[uint64]int // number of places by token
-	silent silence        // places that may be evicted until they speak
-	known  silence        // silent places of favored addresses
-	favors []netip.Prefix // latest last
-	served list.List      // elements: *Place that may be evicted while idle
-	idle   []*Place       // idle places of served at looked, longest idle first; may be free since
-	looked time.Time
+// Places holds the places of connections. At no time are more slots taken than the limits of New allow; see [Place.Charge] for
+// bytes. Its methods and those of its places may be called from any goroutine.
+type Places struct {
+	slots, each   int
+	memory, price int64 // bytes: of all places, and of each
+
+	mu       sync.Mutex
+	taken    int   // slots
+	held     int64 // bytes
+	number   uint64
+	from     map[netip.Prefix]int
+	owners   map[uint64]*owner
+	favors   []netip.Prefix // latest last
+	returned chan struct{}  // closed when bytes are returned; nil if nobody waits for that
+	idle     []*Place       // idle places at searched, longest idle first; may be free since
+	searched time.Time
 }
 
-// New returns Places with room for all connections. The connections of one address take at most each places, and those of one
-// token at most a quarter of all places, but at least one.
-func New(all, each int) *Places {
+// New returns Places with slots for all connections, whose bytes do not count. The connections of one address take at most each
+// slots, and those of one token at most a quarter of all slots, but at least one.
+func New(all, each int) *Places { return NewBudget(all, each, math.MaxInt64/2, 1) }
+
+// NewBudget returns Places with slots for all connections, and memory for what they hold, in bytes. A connection holds at least
+// price. The silent connections together, and those of one token, hold at most a quarter of the memory.
+func NewBudget(all, each int, memory, price int64) *Places {
 	return &Places{
-		all: all, each: each, share: max(1, all/shares),
-		from: make(map[netip.Prefix]int), of: make(map[uint64]int),
-		silent: silence{of: make(map[netip.Prefix]*crowd)}, known: silence{of: make(map[netip.Prefix]*crowd)},
+		slots: all, each: each, memory: memory, price: price,
+		from: make(map[netip.Prefix]int), owners: make(map[uint64]*owner),
 	}
+}
+
+// owner is a token or one of the constants, with the places of its connections.
+type owner struct {
+	id     uint64
+	slots  int   // its share
+	memory int64 // its share, in bytes
+	taken  int
+	held   int64
+	hosts  map[netip.Prefix]*host
+}
+
+// host holds the places of an owner's connections from one origin.
+type host struct {
+	held   int64
+	places list.List // elements: *Place, oldest first
 }
 
 // Place is a connection's place, from Take until Release or an eviction.
 type Place struct {
 	places *Places
 	origin netip.Prefix
-	token  uint64 // 0: none
+	number uint64 // ascending with Take
 	evict  func() // nil if the place cannot be evicted
 	idler  Idler
-	among  *silence   // silence that holds the place until it speaks
-	in     *list.List // list that holds the place; nil if it cannot be evicted
+	owner  *owner // nil once free
+	host   *host
 	at     *list.Element
 	spoken atomic.Bool
-	free   bool
+
+	held    atomic.Int64 // bytes, besides the price
+	counted atomic.Int64 // bytes of the totals, besides the price; changed with places.mu
+	sent    atomic.Int64 // bytes
 }
 
 // Idler is a connection that reports its idle time.
@@ -74,75 +107,118 @@ type Idler interface {
 	Idle() time.Duration
 }
 
+// owner returns an owner. Requires p.mu.
+func (p *Places) owner(id uint64) *owner {
+	o := p.owners[id]
+	if o == nil {
+		o = &owner{id: id, slots: p.slots, memory: p.memory, hosts: make(map[netip.Prefix]*host)}
+		switch id {
+		case everyone, kept:
+		case silent, favored:
+			o.memory /= shares
+		default:
+			o.slots, o.memory = max(1, o.slots/shares), o.memory/shares
+		}
+		p.owners[id] = o
+	}
+	return o
+}
+
 // Take takes a place for a connection from an address. It returns false if there is none. The caller must call Release. If
 // evict is not nil, the place can be evicted until Spoke is called: evict then runs in its own goroutine and must close the
 // connection.
 func (p *Places) Take(addr net.Addr, evict func()) (*Place, bool) {
-	from := Origin(addr)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	full, crowded, among := p.taken >= p.all, from.IsValid() && p.from[from] >= p.each, &p.silent
-	if slices.Contains(p.favors, from) {
-		among = &p.known
+	p.number++
+	place := &Place{places: p, origin: Origin(addr), number: p.number, evict: evict}
+	id := silent
+	switch {
+	case evict == nil:
+		id = kept
+	case slices.Contains(p.favors, place.origin):
+		id = favored
 	}
-	if full || crowded {
-		// An address that has its share needs an eviction among its own connections.
-		silent := among.first(from, crowded)
-		if among == &p.known && !crowded {
-			silent = cmp.Or(p.silent.first(from, false), silent)
+	for {
+		crowded := place.origin.IsValid() && p.from[place.origin] >= p.each
+		if !crowded && p.taken < p.slots {
+			break
 		}
-		if silent != nil {
-			p.drop(silent)
-		} else if !p.idleMakesWay(func(other *Place) bool { return other.origin == from || !crowded }) {
+		way := p.oldest(place.origin, id, crowded)
+		if way == nil {
+			way = p.longestIdle(func(other *Place) bool { return other.origin == place.origin || !crowded })
+		}
+		if way == nil {
 			return nil, false
 		}
+		p.drop(way)
 	}
-	place := &Place{places: p, origin: from, evict: evict, among: among}
-	if evict != nil {
-		among.add(place)
-	}
-	p.taken++
-	p.from[from]++
+	p.from[place.origin]++
+	p.enter(place, p.owner(id), p.price)
+	p.enforce(place.owner)
 	return place, true
 }
 
-// idleMakesWay evicts the connection that has been idle for longest among the idle places that fit. It reports whether it did.
-func (p *Places) idleMakesWay(fits func(*Place) bool) bool {
-	p.look()
-	for _, place := range p.idle {
-		if !place.free && fits(place) && place.idler.Idle() >= IdleLimit {
-			p.drop(place)
-			return true
-		}
+// oldest returns the silent place that makes way for a connection from an origin; nil if there is none. An origin that is crowded,
+// which means that it may have no more, needs one of its own. Requires p.mu.
+func (p *Places) oldest(from netip.Prefix, id uint64, crowded bool) *Place {
+	way := p.owner(silent).oldest(from, crowded)
+	if id == favored && (way == nil || crowded) {
+		way = p.owner(favored).oldest(from, crowded)
 	}
-	return false
+	return way
 }
 
-// look updates p.idle, at most once per lookInterval.
-func (p *Places) look() {
-	now := time.Now()
-	if now.Sub(p.looked) < lookInterval {
-		return
+// oldest returns the oldest place of the origin whose places hold most, and of the one with the oldest place among several. If those
+// of from hold as much, or from is crowded, it is the oldest place of from. It is nil if there is none.
+func (o *owner) oldest(from netip.Prefix, crowded bool) (oldest *Place) {
+	most := int64(-1)
+	own := o.hosts[from]
+	if own != nil {
+		oldest, most = own.oldest(), own.held
 	}
-	p.looked = now
-	type idle struct {
-		place *Place
-		lasts time.Duration
+	if crowded {
+		return oldest
 	}
-	var found []idle
-	for e := p.served.Front(); e != nil; e = e.Next() {
-		place := e.Value.(*Place)
-		if lasts := place.idler.Idle(); lasts >= IdleLimit {
-			found = append(found, idle{place, lasts})
+	for _, h := range o.hosts {
+		if h.held > most || h.held == most && oldest.host != own && h.oldest().number < oldest.number {
+			oldest, most = h.oldest(), h.held
 		}
 	}
-	slices.SortFunc(found, func(a, b idle) int { return cmp.Compare(b.lasts, a.lasts) })
-	p.idle = make([]*Place, len(found))
-	for i, one := range found {
-		p.idle[i] = one.place
-	}
+	return oldest
 }
 
+func (h *host) oldest() *Place { return h.places.Front().Value.(*Place) }
+
+// enter adds a place with a number of bytes to an owner. Requires p.mu.
+func (p *Places) enter(place *Place, o *owner, bytes int64) {
+	h := o.hosts[place.origin]
+	if h == nil {
+		h = new(host)
+		o.hosts[place.origin] = h
+	}
+	place.owner, place.host, place.at = o, h, h.places.PushBack(place)
+	o.taken++
+	p.taken++
+	p.resize(place, bytes)
+}
+
+// leave removes a place from its owner, and returns its bytes. Requires p.mu.
+func (p *Places) leave(place *Place) (bytes int64) {
+	o, bytes := place.owner, p.price+place.counted.Load()
+	p.resize(place, -bytes)
+	place.host.places.Remove(place.at)
+	if place.host.places.Len() == 0 {
+		delete(o.hosts, place.origin)
+	}
+	p.taken--
+	if o.taken--; o.taken == 0 {
+		delete(p.owners, o.id)
+	}
+	return bytes
+}
+
+// drop evicts a place. Requires p.mu.
 func (p *Places) drop(place *Place) {
 	go place.evict()
 	p.release(place)
@@ -161,42 +237,37 @@ func (place *Place) Serve(token uint64, idler Idler) bool {
 	p := place.places
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if place.free || place.spoken.Load() {
+	if place.owner == nil || place.spoken.Load() {
 		return true
 	}
-	if token != 0 {
-		if p.of[token] >= p.share && !p.idleMakesWay(func(other *Place) bool { return other.token == token }) {
+	id := cmp.Or(token, everyone)
+	if token == 0 && (idler == nil || place.evict == nil) {
+		id = kept
+	}
+	to := p.owner(id)
+	if to.taken >= to.slots || to.held+p.price > to.memory {
+		way := p.longestIdle(func(other *Place) bool { return other.owner == to })
+		if way == nil {
 			return false
 		}
-		p.of[token]++
+		p.drop(way)
 	}
 	place.spoken.Store(true)
-	place.token, place.idler = token, idler
-	p.leave(place)
-	if idler != nil && place.evict != nil {
-		place.enter(&p.served)
-	}
+	place.idler = idler
+	p.enter(place, p.owner(id), p.leave(place))
 	return true
 }
 
-// leave removes the place from its list.
-func (p *Places) leave(place *Place) {
-	switch place.in {
-	case nil:
-	case &p.served:
-		place.leave()
-	default:
-		place.among.remove(place)
+// Distrust makes the place that of a silent connection again, after its caller lost all rights.
+func (place *Place) Distrust() {
+	p := place.places
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if place.owner != nil && place.spoken.Load() && place.owner.id != kept {
+		place.spoken.Store(false)
+		bytes := p.leave(place)
+		p.enter(place, p.owner(silent), bytes)
 	}
-}
-
-// enter adds the place to a list. Requires that the place is not in a list.
-func (place *Place) enter(l *list.List) { place.in, place.at = l, l.PushBack(place) }
-
-// leave removes the place from its list. Requires that the place is in a list.
-func (place *Place) leave() {
-	place.in.Remove(place.at)
-	place.in, place.at = nil, nil
 }
 
 // Heard makes the place the last one to be evicted among the silent places of its address.
@@ -204,8 +275,8 @@ func (place *Place) Heard() {
 	p := place.places
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if place.in != nil && place.in != &p.served {
-		place.in.MoveToBack(place.at)
+	if place.owner != nil {
+		place.host.places.MoveToBack(place.at)
 	}
 }
 
@@ -234,42 +305,13 @@ func (place *Place) Release() {
 }
 
 func (p *Places) release(place *Place) {
-	if place.free {
+	if place.owner == nil {
 		return
 	}
-	place.free = true
 	p.leave(place)
+	place.owner, place.host, place.at = nil, nil, nil
 	place.evict, place.idler = nil, nil // p.idle may hold the place for long
-	p.taken--
-	fewer(p.from, place.origin)
-	if place.token != 0 {
-		fewer(p.of, place.token)
+	if p.from[place.origin]--; p.from[place.origin] == 0 {
+		delete(p.from, place.origin)
 	}
-}
-
-func fewer[K comparable](counts map[K]int, of K) {
-	if counts[of]--; counts[of] == 0 {
-		delete(counts, of)
-	}
-}
-
-// Origin returns the address that a connection or a datagram counts for. For IPv6 it is the /64 network, because one host has
-// all addresses of a /64. It is invalid for connections inside a process.
-func Origin(addr net.Addr) netip.Prefix {
-	var ip netip.Addr
-	switch addr := addr.(type) {
-	case *net.TCPAddr:
-		ip = addr.AddrPort().Addr().Unmap()
-	case *net.UDPAddr:
-		ip = addr.AddrPort().Addr().Unmap()
-	}
-	bits := 64
-	if ip.Is4() {
-		bits = 32
-	}
-	prefix, err := ip.WithZone("").Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return prefix
 }

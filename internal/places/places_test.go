@@ -64,6 +64,10 @@ func TestPlacesInsideProcess(t *testing.T) {
 // A new connection evicts the oldest silent connection of the address that has the most, unless its own address has its share.
 func TestSilentMakesWay(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, silentMakesWay)
+}
+
+func silentMakesWay(t *testing.T) {
 	p := kit{t, places.New(4, 2)}
 	evicted := make(chan string, 8)
 	take := func(name, ip string) *places.Place {
@@ -71,6 +75,10 @@ func TestSilentMakesWay(t *testing.T) {
 	}
 	expect := func(name string) {
 		t.Helper()
+		synctest.Wait()
+		if n := len(evicted); n != 1 {
+			t.Fatalf("%d connections were evicted, want one, %s", n, name)
+		}
 		if got := <-evicted; got != name {
 			t.Fatalf("%s was evicted, want %s", got, name)
 		}
@@ -90,11 +98,11 @@ func TestSilentMakesWay(t *testing.T) {
 	expect("b2") // not a4
 	c1.Spoke()
 	take("d1", "192.0.2.4")
-	expect("a4")
+	expect("b3") // the oldest: three addresses have one each
 	take("d2", "192.0.2.4")
-	expect("d1") // not b3: the address has as many
+	expect("d1") // not a4: the address has as many
 	take("e1", "192.0.2.5")
-	expect("b3")
+	expect("a4")
 	a2.Release()
 	take("f1", "192.0.2.6")
 	select {

@@ -124,7 +124,7 @@ func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req a
 		return ctx, nil
 	}
 	if s.auth == nil {
-		return ctx, connOf(ctx).speak(trust.Open())
+		return ctx, connOf(ctx).Keep(trust.Open())
 	}
 	ctx, err := s.authenticate(ctx)
 	if err == nil && !trust.PrincipalOf(ctx).IsAnonymous() {

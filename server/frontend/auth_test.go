@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/trust"
@@ -51,13 +52,17 @@ func (a addressed) Authenticate(ctx context.Context, text string) (*trust.Princi
 // The authorizer learns the address of a caller, so that it can divide its places among addresses.
 func TestAddressReachesTheAuthorizer(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, addressReachesTheAuthorizer)
+}
+
+func addressReachesTheAuthorizer(t *testing.T) {
 	tokens := addressed{oneToken{trust.NewAuthorizer(noTable{})}, make(chan string, 1)}
 	auth := &Auth{Tokens: tokens}
-	_, connect := serveEcho(t, auth)
+	_, connect := serveEcho(t, auth, 256*mib)
 	if _, err := snowraftv1.NewClusterServiceClient(connect()).GetStatus(withGood(t.Context()), &snowraftv1.GetStatusRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-tokens.seen; !strings.HasPrefix(got, "127.0.0.1:") {
+	if got := <-tokens.seen; !strings.HasPrefix(got, "192.0.2.1:") {
 		t.Errorf("gRPC: address %q, want that of the client", got)
 	}
 	r := httptest.NewRequest(http.MethodGet, "/id", http.NoBody)

@@ -124,10 +124,7 @@ func (b redisBackend) Create(ctx context.Context, sequence string) (bool, error)
 }
 
 // webBackend implements [web.Backend].
-type webBackend struct {
-	redisBackend
-	budget *budget
-}
+type webBackend struct{ redisBackend }
 
 // Upper bounds for the memory of one ID or number while an answer is written, in bytes.
 const (
@@ -141,7 +138,7 @@ func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (fi
 	if err != nil || count == 0 {
 		return 0, 0, wire.Status(err)
 	}
-	if err := b.budget.during(ctx, int64(count)*numberBytes); err != nil { //nolint:gosec // at most limits.Texts
+	if err := during(ctx, int64(count)*numberBytes); err != nil { //nolint:gosec // at most limits.Texts
 		return 0, 0, err
 	}
 	n, err := b.issuer.Next(ctx, a, sequence, count, "")
@@ -172,7 +169,7 @@ func (b webBackend) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layo
 	if err != nil {
 		return dst, wire.Status(err)
 	}
-	if err := b.budget.during(ctx, int64(count)*idBytes); err != nil {
+	if err := during(ctx, int64(count)*idBytes); err != nil {
 		return dst, err
 	}
 	ids := kernel.NewTaking()

@@ -11,5 +11,5 @@ import (
 func init() {
 	const kib = 1 << 10
 	experimental.SetDefaultBufferPool(mem.NewTieredBufferPool(
-		256, 4*kib, 16*kib, 32*kib, 64*kib, 128*kib, 256*kib, 512*kib, 1024*kib))
+		256, 2*kib, 4*kib, 16*kib, 32*kib, 64*kib, 128*kib, 256*kib, 512*kib, 1024*kib))
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 
+	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -48,6 +49,9 @@ type handshaker struct {
 // ServerHandshake implements credentials.TransportCredentials.
 func (h *handshaker) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	info := connection{CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.NoSecurity}}
+	client := conn.Of(raw)
+	client.LimitReadAhead()
+	defer client.Requested()
 	if h.tls == nil {
 		return raw, info, nil
 	}
@@ -64,18 +68,18 @@ func (h *handshaker) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 	if h.auth != nil && h.auth.Keys != nil {
 		raw = h.auth.Keys.Track(raw)
 	}
-	conn := tls.Server(raw, h.tls)
-	if err := conn.Handshake(); err != nil {
-		_ = conn.Close()
+	secured := tls.Server(raw, h.tls)
+	if err := secured.Handshake(); err != nil {
+		_ = secured.Close()
 		return nil, nil, err
 	}
-	state := conn.ConnectionState()
+	state := secured.ConnectionState()
 	info.SecurityLevel = credentials.PrivacyAndIntegrity
 	info.principal = principalOf(h.auth.peer(&state))
 	if h.auth != nil && h.auth.Keys != nil {
 		info.asked = h.auth.Keys.AskedFor(state.ServerName)
 	}
-	return conn, info, nil
+	return secured, info, nil
 }
 
 // ClientHandshake implements credentials.TransportCredentials.

@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	// maxConns bounds the connections of a port, unless the process may open too few files.
-	maxConns = 10_000
+	// connsOfPort is the number of connections that all ports together may have for each port, unless the process may open too few
+	// files.
+	connsOfPort = 10_000
 	// keptFiles is the number of files that connections of clients never take: they are for other members, for administration,
 	// for the log, and for files that are read again.
 	keptFiles = 256
@@ -22,24 +23,21 @@ func openFiles() uint64 {
 	return uint64(limit.Cur) //nolint:unconvert // FreeBSD: signed, and never negative
 }
 
-// connections returns the number of connections that each of a number of ports may have with that number of open files.
-func connections(files uint64, ports int) int {
-	most := uint64(ports) * maxConns //nolint:gosec // a few ports
-	files = max(files, 2*keptFiles) - keptFiles
-	return int(min(files, most)) / ports //nolint:gosec // at most 40,000
-}
-
-// setConnections sets the number of connections of each port, and warns if the number of open files lowers it.
-func (s *Server) setConnections(files uint64) {
-	ports := 2 // API and HTTP
+// slots returns the number of connections of all ports together with that number of open files. It warns if that is fewer than
+// usual.
+func (s *Server) slots(files uint64) int {
+	ports := uint64(2) // API and HTTP
 	if s.ports.Redis != nil {
 		ports++
 	}
 	if s.ports.Thrift != nil {
 		ports++
 	}
-	if s.maxConns = connections(files, ports); s.maxConns < maxConns {
+	most := ports * connsOfPort
+	slots := min(max(files, 2*keptFiles)-keptFiles, most)
+	if slots < most {
 		s.logger.Warn("few open files allowed; ports take fewer connections. Raise the limit (ulimit -n, LimitNOFILE of systemd)",
-			"open_files", files, "connections_per_port", s.maxConns, "otherwise", maxConns, "enough", ports*maxConns+keptFiles)
+			"open_files", files, "connections", slots, "otherwise", most, "enough", most+keptFiles)
 	}
+	return int(slots)
 }

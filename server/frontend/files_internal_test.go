@@ -16,22 +16,15 @@ func TestConnectionsFollowOpenFiles(t *testing.T) {
 		ports int
 		want  int
 	}{
-		{1 << 63, 4, 10_000},
-		{1 << 20, 4, 10_000},
-		{65_536, 4, 10_000},
-		{30_256, 3, 10_000},
-		{30_253, 3, 9_999},
-		{1024, 3, 256},
-		{1024, 2, 384},
-		{64, 4, 64},
+		{1 << 63, 4, 40_000},
+		{1 << 20, 4, 40_000},
+		{65_536, 4, 40_000},
+		{30_256, 3, 30_000},
+		{30_253, 3, 29_997},
+		{1024, 3, 768},
+		{1024, 2, 768},
+		{64, 4, 256},
 	} {
-		got := connections(c.files, c.ports)
-		if got != c.want {
-			t.Errorf("connections(%d, %d) = %d, want %d", c.files, c.ports, got, c.want)
-		}
-		if c.files >= 2*keptFiles && uint64(got*c.ports)+keptFiles > c.files {
-			t.Errorf("%d ports with %d connections leave fewer than %d of %d files", c.ports, got, keptFiles, c.files)
-		}
 		var log bytes.Buffer
 		s := &Server{logger: slog.New(slog.NewTextHandler(&log, nil)), ports: &Ports{}}
 		if c.ports > 2 {
@@ -40,9 +33,15 @@ func TestConnectionsFollowOpenFiles(t *testing.T) {
 		if c.ports > 3 {
 			s.ports.Thrift = new(net.TCPListener)
 		}
-		s.setConnections(c.files)
-		if s.maxConns != got || strings.Contains(log.String(), "few open files allowed") != (got < maxConns) {
-			t.Errorf("%d files, %d ports: %d connections; the log says %q", c.files, c.ports, s.maxConns, log.String())
+		got := s.slots(c.files)
+		if got != c.want {
+			t.Errorf("%d files, %d ports: %d connections, want %d", c.files, c.ports, got, c.want)
+		}
+		if c.files >= 2*keptFiles && uint64(got)+keptFiles > c.files {
+			t.Errorf("%d connections leave fewer than %d of %d files", got, keptFiles, c.files)
+		}
+		if strings.Contains(log.String(), "few open files allowed") != (got < c.ports*connsOfPort) {
+			t.Errorf("%d files, %d ports: %d connections; the log says %q", c.files, c.ports, got, log.String())
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/wire"
 )
@@ -33,16 +34,13 @@ const (
 // newGRPC returns a server without services. handle serves its unary calls, as the innermost interceptor.
 func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 	s.handle = handle
-	var secure []grpc.ServerOption
-	if s.tls != nil || s.auth != nil {
-		secure = append(secure, grpc.Creds(&handshaker{auth: s.auth, tls: s.apiTLS(), plain: s.plain}))
-	}
-	return grpc.NewServer(append(secure,
+	return grpc.NewServer(
+		grpc.Creds(&handshaker{auth: s.auth, tls: s.apiTLS(), plain: s.plain}),
 		grpc.MaxRecvMsgSize(limits.RequestBytes),
 		grpc.MaxConcurrentStreams(maxConcurrentStreams),
 		grpc.MaxHeaderListSize(maxHeaderList),
 		grpc.StaticStreamWindowSize(limits.RequestBytes),
-		grpc.StaticConnWindowSize(maxReadAhead),
+		grpc.StaticConnWindowSize(conn.MaxReadAhead),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.ConnectionTimeout(10*time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
@@ -51,13 +49,14 @@ func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 		grpc.InTapHandle(s.tap()),
 		grpc.UnaryInterceptor(s.unary),
 		grpc.StreamInterceptor(s.stream),
-	)...)
+	)
 }
 
 // unary is the interceptor of all unary calls. It handles deadlines, rights, unknown fields, error mapping and metrics.
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	began := time.Now()
-	s.silence.heard(ctx)
+	c := connOf(ctx)
+	answer := &counted{conn: c, held: c.Arrived(ctx)}
 	inner := fromHTTP(ctx)
 	var span trace.Span
 	if !inner {
@@ -66,6 +65,9 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	defer func() {
 		if r := recover(); r != nil {
 			err = s.panicked(info.FullMethod, r)
+		}
+		if err != nil {
+			answer.drop()
 		}
 		if !inner { // otherwise it counts as an HTTP request
 			s.kernel.Of(kernel.GRPC, info.FullMethod[1:]).Served(ctx, span, err, time.Since(began))
@@ -77,45 +79,46 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		ctx, cancel = kernel.Bounded(ctx)
 		defer cancel()
 	}
-	seat := connOf(ctx).sits()
 	if ctx, err = s.admit(ctx, rule, info.FullMethod, req); err == nil {
-		seat.enter()
-		defer seat.leave()
+		c.Begin()
+		defer c.End()
 		// A forwarding member also rejects unknown fields on which a change may depend: the next member may be older still.
 		err = cmp.Or(rule.CheckKnown(req), rule.CheckSecrets(req))
 	}
 	if err == nil {
-		resp, err = s.answer(ctx, rule, req, info, handler)
+		err = s.answer(ctx, answer, rule, req, info, handler)
 	}
-	s.exchange(ctx, resp, err)
-	return resp, wire.Status(err)
+	s.exchange(ctx, answer.answer, err)
+	if c == nil {
+		return answer.answer, wire.Status(err)
+	}
+	return answer, wire.Status(err)
 }
 
-// answer serves a call within the memory budget for answers.
-func (s *Server) answer(ctx context.Context, rule *rpc.Rule, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	l, err := reserve(ctx, req)
-	if err == nil && fromHTTP(ctx) {
-		err = s.budget.during(ctx, jsonFactor*weight(req))
+// answer serves a call within the memory of its connection.
+func (s *Server) answer(ctx context.Context, a *counted, rule *rpc.Rule, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (err error) {
+	size := weight(req)
+	if fromHTTP(ctx) {
+		err = during(ctx, jsonFactor*size)
+	} else {
+		a.reserved, err = a.conn.Reserve(ctx, size)
+		a.held += a.reserved
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var resp any
 	if rule.Audited() {
-		resp, err = s.kernel.Audit(ctx, rule, req, func(ctx context.Context) (any, error) { return s.serve(ctx, req, info, handler) })
+		a.answer, err = s.kernel.Audit(ctx, rule, req, func(ctx context.Context) (any, error) { return s.serve(ctx, req, info, handler) })
 	} else {
-		resp, err = s.serve(ctx, req, info, handler)
+		a.answer, err = s.serve(ctx, req, info, handler)
 	}
-	if answer, ok := resp.(proto.Message); ok && err == nil && weight(req) == 0 && fromHTTP(ctx) {
-		err = s.budget.during(ctx, jsonFactor*int64(proto.Size(answer)))
+	if answer, ok := a.answer.(proto.Message); ok && err == nil && size == 0 && fromHTTP(ctx) {
+		err = during(ctx, jsonFactor*int64(proto.Size(answer)))
 	}
-	if err == nil {
-		return charge(ctx, l, resp)
+	if err != nil {
+		a.answer = nil
 	}
-	if l != nil {
-		l.keep(0)
-	}
-	return nil, err
+	return err
 }
 
 // serve passes a call to the process.

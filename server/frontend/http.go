@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/console"
 	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/web"
@@ -30,7 +30,7 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 	}
 	s.console = pages
 	clients, err := web.New(web.Config{
-		Backend: webBackend{b, s.budget}, Conn: s.local, Authenticate: s.byRequest(), Hosts: hosts, Gate: &s.gate, Console: pages, Logger: s.logger,
+		Backend: webBackend{b}, Conn: s.local, Authenticate: s.byRequest(), Hosts: hosts, Gate: &s.gate, Console: pages, Logger: s.logger,
 		Served: func(ctx context.Context, method string, err error, took time.Duration) {
 			s.kernel.Of(kernel.HTTP, method).Served(ctx, s.recording(ctx), err, took)
 		},
@@ -39,8 +39,7 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", s.readsMetrics(
-		promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}), promhttp.HandlerFor(s.Metrics(), promhttp.HandlerOpts{})))
+	mux.Handle("GET /metrics", s.readsMetrics(&scrapes{of: s.metrics.registry}, &scrapes{of: s.Metrics()}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, b.Failure())
 	})
@@ -48,8 +47,13 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 		answer(w, s.Ready())
 	})
 	return &http.Server{
-		Handler:           s.seated(split(mux, s.traced(clients), hosts)),
-		ConnContext:       withSeat,
+		Handler:     s.tracked(split(mux, s.traced(clients), hosts)),
+		ConnContext: conn.With,
+		ConnState: func(nc net.Conn, state http.ConnState) {
+			if state == http.StateActive {
+				conn.Of(nc).Requested()
+			}
+		},
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,

@@ -12,8 +12,10 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -40,18 +42,13 @@ func TestStrangersTakeNoMemoryOverHTTP(t *testing.T) {
 	s := served(t, secret())
 	snowraftv1.RegisterIdServiceServer(s.local, greedy{})
 	synctest.Test(t, func(t *testing.T) {
-		s.budget = newBudget(maxAnswers, maxAnswersOfOne)
-		for range 2 {
-			l, err := s.budget.account(nil).take(t.Context(), maxAnswersOfOne)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.keep(0)
-		}
+		c, _ := accepted(t, places.NewBudget(1, 1, mib, conn.Price), nil)
+		c.Charge(mib / 4)
+		full := conn.With(t.Context(), c)
 		began := time.Now()
 		anonymous, _ := s.auth.Tokens.Authenticate(t.Context(), "")
 		many := uint32(limits.Count)
-		short := webBackend{redisBackend{issuer: s.kernel.Issuer(nil), server: s}, s.budget}
+		short := webBackend{redisBackend{issuer: s.kernel.Issuer(nil), server: s}}
 		for name, call := range map[string]func(ctx context.Context) error{
 			"GenerateIds": func(ctx context.Context) error {
 				_, err := snowraftv1.NewIdServiceClient(s.local).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: many})
@@ -66,11 +63,11 @@ func TestStrangersTakeNoMemoryOverHTTP(t *testing.T) {
 				return err
 			},
 		} {
-			err := call(trust.WithPrincipal(t.Context(), anonymous))
+			err := call(trust.WithPrincipal(full, anonymous))
 			if rpc.FromError(err).Reason != rpc.Unauthenticated || time.Since(began) > 0 {
 				t.Errorf("%s: %v after %v", name, err, time.Since(began))
 			}
-			if err := call(t.Context()); rpc.FromError(err).Reason != rpc.Unauthenticated {
+			if err := call(full); rpc.FromError(err).Reason != rpc.Unauthenticated {
 				t.Errorf("%s without a caller: %v", name, err)
 			}
 		}
@@ -170,10 +167,7 @@ func TestLocalStreams(t *testing.T) {
 					t.Errorf("the stream ended with %v", err)
 				}
 				cancel()
-				synctest.Wait()
-				if s.streams.all != 0 {
-					t.Errorf("%d places after the stream", s.streams.all)
-				}
+				synctest.Wait() // the service has ended
 			})
 		})
 	}

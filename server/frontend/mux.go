@@ -13,6 +13,7 @@ import (
 	"github.com/snowraft/snowraft/internal/mux"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
@@ -27,15 +28,13 @@ type muxed struct {
 	ctx     context.Context // the caller's
 	rule    *rpc.Rule
 	method  *kernel.Method
-	seat    *seat
+	conn    *conn.Conn
 	relayed bool
 	refused error     // error of all requests
 	handed  time.Time // time of the last receipt; used by Answer
 
-	// Used by Try.
-	silent *silent // nil after the first request
 	// stays reports that a request without a valid token does not end the stream: the stream is a member's, which carries the
-	// requests of others, or that of an anonymous caller that had the right to an earlier request.
+	// requests of others, or that of an anonymous caller that had the right to an earlier request. Used by Try.
 	stays bool
 }
 
@@ -61,13 +60,12 @@ func newJob(method string) func(*muxed) mux.Job {
 func (s *Server) mux(ctx context.Context, ss grpc.ServerStream, rule *rpc.Rule, job func(*muxed) mux.Job) error {
 	m := &muxed{
 		Server: s, ctx: ctx, rule: rule, method: s.kernel.Of(kernel.GRPC, rule.Method[1:]),
-		seat: connOf(ctx).sits(), relayed: s.auth.relayed(ctx), refused: s.accept(ctx, rule.Method), silent: silentOf(ctx),
+		conn: connOf(ctx), relayed: s.auth.relayed(ctx), refused: s.accept(ctx, rule.Method),
 		stays: connectionOf(ctx).principal.IsMember(),
 	}
-	token := streamsOf(trust.PrincipalOf(ctx))
 	server := mux.NewServer(judgedStream{ss, ctx}, mux.Method{
 		Job: func() mux.Job { return job(m) }, Invalid: wire.Invalid,
-		Begin: func() error { return s.streams.begin(token) }, End: func() { s.streams.end(token) },
+		Begin: func() bool { return m.conn.TryReserve(conn.CallPrice) }, End: func() { m.conn.Charge(-conn.CallPrice) },
 		Announce: func(j mux.Job) {
 			j.(interface{ fail(error) }).fail(wire.Status(rpc.NewError(rpc.ShuttingDown, fmt.Sprintf("this %s is shutting down; end the stream", s.what))))
 		},
@@ -82,19 +80,17 @@ type job struct {
 	began     time.Time // zero without a request
 	ended     time.Time
 	admission trust.Admission
-	err       error // error in the answer
-	last      error // see [mux.Job]
+	untried   bool     // tryReserve found no memory
+	large     *counted // memory of a large answer; nil for a small one
+	err       error    // error in the answer
+	last      error    // see [mux.Job]
 }
 
 // admit begins a request. It returns an error unless the caller has the right to the request, and the request is valid. If the
 // caller has no valid token, the request ends its stream, so that strangers do not take the places of all streams.
 func (j *job) admit(began time.Time, req proto.Message) (err error) {
 	j.began = began
-	j.seat.enter()
-	if j.silent != nil {
-		j.silent.heard()
-		j.silent = nil
-	}
+	j.conn.Begin()
 	if j.admission, err = j.kernel.AdmitCall(j.ctx, j.rule, req); err != nil { // before other errors, so that no stream of a stranger stays
 		if err = wire.Status(err); !j.stays && status.Code(err) == codes.Unauthenticated {
 			j.last = err
@@ -111,8 +107,42 @@ func (j *job) admit(began time.Time, req proto.Message) (err error) {
 	return j.rule.CheckKnown(req)
 }
 
+// tryReserve takes the memory of a large answer. It reports whether there is enough now.
+func (j *job) tryReserve(req any) (ok bool) {
+	size := weight(req)
+	if size == 0 || j.conn == nil {
+		return true
+	}
+	if ok = j.conn.TryReserve(size); ok {
+		j.large = &counted{conn: j.conn, held: size, reserved: size}
+	}
+	return ok
+}
+
+// reserve waits for the memory that tryReserve did not get.
+func (j *job) reserve(ctx context.Context, req any) error {
+	size, err := j.conn.Reserve(ctx, weight(req))
+	if err == nil && size > 0 {
+		j.large = &counted{conn: j.conn, held: size, reserved: size}
+	}
+	return err
+}
+
+// message returns the message to send for an answer.
+func (j *job) message(answer any) any {
+	if j.large == nil {
+		return answer
+	}
+	j.large.answer = answer
+	return j.large
+}
+
 // done ends a request with the error of its answer, and counts it.
 func (j *job) done(err error) (done bool, last error) {
+	if err != nil && j.large != nil {
+		j.large.drop()
+		j.large = nil
+	}
 	j.err = wire.Status(err)
 	took := time.Since(j.began)
 	j.ended = j.began.Add(took)
@@ -140,7 +170,7 @@ func (j *job) receipt() []byte {
 
 func (j *job) clear() {
 	if !j.began.IsZero() {
-		j.seat.leave()
+		j.conn.End()
 	}
 	*j = job{muxed: j.muxed}
 }
@@ -151,24 +181,25 @@ type idJob struct {
 	req    mux.IDRequest
 	answer snowraftv1.StreamIdsResponse
 	taking kernel.Taking
-	leased *leased // memory of a large answer; nil for a small one
 }
 
 // Request implements mux.Job, as do the other methods.
 func (j *idJob) Request() mux.Received { return j.req }
 
 func (j *idJob) Try(began time.Time) (done bool, last error) {
-	small := weight(j.req.Request) <= freeBytes
-	if err := j.try(began, small); err != nil || j.answer.Response != nil {
+	if err := j.try(began); err != nil || j.answer.Response != nil {
 		return j.done(err)
 	}
 	return false, nil
 }
 
-func (j *idJob) try(began time.Time, small bool) (err error) {
+func (j *idJob) try(began time.Time) (err error) {
 	defer j.recovered(&err)
-	if err := j.admit(began, j.req); err != nil || !small {
+	if err := j.admit(began, j.req); err != nil {
 		return err
+	}
+	if j.untried = !j.tryReserve(j.req.Request); j.untried {
+		return nil
 	}
 	j.answer.Response, err = j.issuer.TryGenerate(&j.admission, &j.taking, j.req.Request)
 	return err
@@ -178,34 +209,25 @@ func (j *idJob) Wait(ctx context.Context) { _, _ = j.done(j.wait(ctx)) }
 
 func (j *idJob) wait(ctx context.Context) (err error) {
 	defer j.recovered(&err)
-	l, err := reserve(ctx, j.req.Request)
-	if err != nil {
-		return err
-	}
-	if l == nil {
+	if !j.untried {
 		j.answer.Response, err = j.issuer.GenerateRest(ctx, &j.admission, &j.taking, j.req.Request)
 		return err
 	}
-	if j.answer.Response, err = j.issuer.Generate(ctx, j.admission, j.req.Request); err != nil {
-		l.keep(0)
+	if err := j.reserve(ctx, j.req.Request); err != nil {
 		return err
 	}
-	j.leased = &leased{lease: l}
-	return nil
+	j.answer.Response, err = j.issuer.Generate(ctx, j.admission, j.req.Request)
+	return err
 }
 
 func (j *idJob) Answer() any {
 	j.answer.Id, j.answer.Error, j.answer.Receipt = j.req.GetId(), status.Convert(j.err).Proto(), j.receipt()
-	if j.leased == nil {
-		return &j.answer
-	}
-	j.leased.answer = &j.answer
-	return j.leased
+	return j.message(&j.answer)
 }
 
 func (j *idJob) Clear() {
 	j.req.Clear()
-	j.answer.Response, j.answer.Error, j.answer.Receipt, j.leased = nil, nil, nil, nil
+	j.answer.Response, j.answer.Error, j.answer.Receipt = nil, nil, nil
 	j.taking.Reset()
 	j.clear()
 }
@@ -231,8 +253,11 @@ func (j *numberJob) Try(began time.Time) (done bool, last error) {
 func (j *numberJob) try(began time.Time) (err error) {
 	defer j.recovered(&err)
 	req := j.req.Request
-	if err := j.admit(began, j.req); err != nil || j.relayed || req.GetRequestId() != "" {
+	if err := j.admit(began, j.req); err != nil {
 		return err
+	}
+	if j.untried = !j.tryReserve(req); j.untried || j.relayed || req.GetRequestId() != "" {
+		return nil
 	}
 	if n, ok := j.issuer.TryNext(j.ctx, j.admission, req.GetSequence(), uint64(req.GetCount())); ok {
 		j.answer.Response = wire.NumbersResponse(req.GetSequence(), n, true)
@@ -244,13 +269,18 @@ func (j *numberJob) Wait(ctx context.Context) { _, _ = j.done(j.wait(ctx)) }
 
 func (j *numberJob) wait(ctx context.Context) (err error) {
 	defer j.recovered(&err)
+	if j.untried {
+		if err := j.reserve(ctx, j.req.Request); err != nil {
+			return err
+		}
+	}
 	j.answer.Response, err = j.issuer.NextNumbers(ctx, j.admission, j.req.Request)
 	return err
 }
 
 func (j *numberJob) Answer() any {
 	j.answer.Id, j.answer.Error, j.answer.Receipt = j.req.GetId(), status.Convert(j.err).Proto(), j.receipt()
-	return &j.answer
+	return j.message(&j.answer)
 }
 
 func (j *numberJob) Clear() {

@@ -3,18 +3,24 @@ package frontend
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/conn"
 )
 
-// A stream of a caller without a valid token ends at its first request, so that strangers cannot take the places of all streams.
+// A stream of a caller without a valid token ends at its first request, so that unknown callers hold no memory for it.
 func TestStreamOfUnauthenticatedCallerEnds(t *testing.T) {
 	t.Parallel()
-	s, connect := serveEcho(t, secret())
-	conn := connect()
+	synctest.Test(t, streamOfUnauthenticatedCallerEnds)
+}
+
+func streamOfUnauthenticatedCallerEnds(t *testing.T) {
+	budget, connect := serveEcho(t, secret(), 256*mib)
+	client := connect()
 	for _, layout := range []string{"", "default", strings.Repeat("x", 2*maxMuxedBytes)} {
-		stream, err := snowraftv1.NewIdServiceClient(conn).StreamIds(t.Context())
+		stream, err := snowraftv1.NewIdServiceClient(client).StreamIds(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,9 +35,8 @@ func TestStreamOfUnauthenticatedCallerEnds(t *testing.T) {
 			t.Errorf("the stream ends with %v, want reason %s", err, rpc.Unauthenticated)
 		}
 	}
-	s.streams.mu.Lock()
-	defer s.streams.mu.Unlock()
-	if s.streams.all != 0 { // a stream releases its place before its end
-		t.Errorf("%d streams of strangers are open", s.streams.all)
+	synctest.Wait()
+	if held := budget.Held(); held > conn.Price+16<<10 {
+		t.Errorf("%d bytes are held after the streams", held)
 	}
 }

@@ -52,9 +52,6 @@ func (s *Server) whoBrings(ctx context.Context) string {
 // exchange hears the receipts of a caller, and adds one to the answer. It looks at calls whose answers have receipts,
 // and at failed ones: a client that is refused may know more than this process. Clients of HTTP know no receipts.
 func (s *Server) exchange(ctx context.Context, resp any, err error) {
-	if l, ok := resp.(*leased); ok {
-		resp = l.answer
-	}
 	receipt := receiptOf(resp)
 	if s.receipts == nil || receipt == nil && err == nil || fromHTTP(ctx) {
 		return

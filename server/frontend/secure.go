@@ -3,9 +3,11 @@ package frontend
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 
+	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/web"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
@@ -53,11 +55,11 @@ func (s *Server) byRequest() func(r *http.Request, token string) (*trust.Princip
 		if err != nil {
 			return p, wire.Status(err)
 		}
-		at := seatOf(r.Context())
-		at.once()
+		c := conn.From(r.Context())
+		c.BeginOnly()
 		if !p.IsAnonymous() {
-			err = at.keep(p)
-			s.connected(at, p, r)
+			err = c.Keep(p)
+			s.connected(c, p, r)
 		}
 		return p, wire.Status(err)
 	}
@@ -85,4 +87,37 @@ func (s *Server) readsMetrics(plain, named http.Handler) http.Handler {
 		}
 		plain.ServeHTTP(w, r)
 	})
+}
+
+// tracked tracks the requests of HTTP connections, and what is read of their bodies. In an open cluster, where every caller is
+// authorized, it also begins them; in a secured cluster byRequest does.
+func (s *Server) tracked(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := conn.From(r.Context())
+		defer c.EndOnly()
+		if s.auth == nil {
+			c.BeginOnly()
+			_ = c.Keep(trust.Open()) // has no share
+		}
+		if r.ContentLength != 0 {
+			body := &chargedBody{ReadCloser: r.Body, conn: c}
+			r.Body = body
+			defer func() { c.Charge(-body.held) }()
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// chargedBody counts what is read of the body of a request.
+type chargedBody struct {
+	io.ReadCloser
+	conn *conn.Conn
+	held int64
+}
+
+func (b *chargedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.held += int64(n)
+	b.conn.Charge(int64(n))
+	return n, err
 }

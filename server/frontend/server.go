@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/internal/tracing"
+	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/console"
 	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/redis"
@@ -51,27 +53,23 @@ type Config struct {
 // Server serves the protocols of a process at its ports. The owner calls New, Open, Drain and End in this order, each once;
 // other methods may be called from any goroutine.
 type Server struct {
-	what     string
-	version  string
-	ready    func() error
-	logger   *slog.Logger
-	maxConns int // connections of each port
-	ports    *Ports
-	grpc     *grpc.Server
-	local    *local
-	http     *http.Server
-	console  *console.Console // nil until the ports open
-	redis    *redis.Server    // nil when it is off
-	thrift   *thrift.Server   // nil when it is off
-	gate     gate
-	budget   *budget
-	streams  streams
-	watches  watches
-	silence  silence
-	metrics  metrics
-	kernel   *kernel.Kernel
-	tracer   *tracing.Tracer // nil: no spans
-	auth     *Auth           // nil: an open cluster
+	what    string
+	version string
+	ready   func() error
+	logger  *slog.Logger
+	ports   *Ports
+	grpc    *grpc.Server
+	local   *local
+	http    *http.Server
+	console *console.Console // nil until the ports open
+	redis   *redis.Server    // nil when it is off
+	thrift  *thrift.Server   // nil when it is off
+	gate    gate
+	clients *places.Places
+	metrics metrics
+	kernel  *kernel.Kernel
+	tracer  *tracing.Tracer // nil: no spans
+	auth    *Auth           // nil: an open cluster
 
 	certificate *trust.OwnCertificate
 
@@ -94,7 +92,6 @@ func New(cfg Config) *Server {
 	s := &Server{
 		what: cfg.What, version: cfg.Version, logger: cfg.Logger, ports: cfg.Ports, ready: cfg.Ready,
 		auth: cfg.Auth.noting(cfg.Logger), certificate: cfg.Certificate, tracer: cfg.Tracer,
-		budget: newBudget(maxAnswers, maxAnswersOfOne),
 		behind: behind{accept: func(context.Context, string) error { return nil }},
 	}
 	s.begin()
@@ -148,7 +145,8 @@ func (s *Server) Kernel() *kernel.Kernel { return s.kernel }
 func (s *Server) Open(b Behind) (err error) {
 	s.behind = behind{issuer: b.Issuer, accept: b.Accept, handle: b.Serve, tls: b.TLS, plain: b.Plain, receipts: b.Receipts}
 	s.kernel.Before, s.kernel.Events = b.Before, b.Events
-	s.setConnections(openFiles())
+	slots := s.slots(openFiles())
+	s.clients = conn.NewBudget(slots, debug.SetMemoryLimit(-1))
 	s.grpc = s.newGRPC(b.Serve)
 	grpc_health_v1.RegisterHealthServer(s.grpc, newHealthService(s))
 	registerReflection(s.grpc)
@@ -159,22 +157,22 @@ func (s *Server) Open(b Behind) (err error) {
 		return err
 	}
 	s.open(func() error {
-		return s.grpc.Serve(s.atAPI(s.bounded(s.ports.API, kernel.GRPC)))
+		return s.grpc.Serve(s.bounded(s.ports.API, kernel.GRPC))
 	})
 	if s.ports.Redis != nil {
 		s.redis = redis.New(redis.Config{
 			Backend: redisBackend{b.Issuer, b.Process, s}, Logger: s.logger, Authenticate: s.byToken(),
-			MaxClients: s.maxConns,
+			MaxClients: slots,
 			Meter:      func(command string) redis.Meter { return s.kernel.Of(kernel.Redis, command) },
 		})
-		s.open(func() error { return s.redis.Serve(s.secured(s.ports.Redis)) })
+		s.open(func() error { return s.redis.Serve(s.secured(s.bounded(s.ports.Redis, kernel.Redis))) })
 	}
 	if s.ports.Thrift != nil {
 		s.thrift = s.newThrift(b)
 		s.open(func() error { return s.thrift.Serve(s.secured(s.bounded(s.ports.Thrift, kernel.Thrift))) })
 	}
 	s.open(func() error {
-		if err := s.http.Serve(s.secured(s.bounded(&timedListener{Listener: s.ports.HTTP}, kernel.HTTP), "http/1.1")); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(s.secured(s.bounded(s.ports.HTTP, kernel.HTTP), "http/1.1")); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil
@@ -182,12 +180,17 @@ func (s *Server) Open(b Behind) (err error) {
 	return nil
 }
 
-// bounded returns a port with a bounded number of connections. A connection that is closed because the port is full counts as
-// a failed request.
+// bounded returns a port whose connections have slots and memory of all clients. A connection that gets none counts as a failed
+// request.
 func (s *Server) bounded(l net.Listener, protocol string) net.Listener {
 	full := rpc.NewError(rpc.Overloaded, "too many connections")
 	method := s.kernel.Of(protocol, "other")
-	return places.Listen(l, places.New(s.maxConns, s.maxConns/2), func(net.Addr) { method.Failed(full) })
+	return conn.Listen(l, s.clients, func(nc net.Conn) {
+		method.Failed(full)
+		if protocol == kernel.Redis && (s.tls == nil || s.plain) {
+			redis.RefuseClient(nc)
+		}
+	})
 }
 
 // open serves a port. If that fails, the process must shut down.

@@ -17,6 +17,7 @@ import (
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -58,7 +59,7 @@ func small(t *testing.T, auth *Auth) (*Server, net.Listener) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, places.Listen(l, places.New(2, 2), func(net.Addr) {})
+	return s, conn.Listen(l, places.New(2, 2), func(net.Conn) {})
 }
 
 func secret() *Auth { return &Auth{Tokens: oneToken{trust.NewAuthorizer(noTable{})}} }
@@ -71,7 +72,7 @@ func TestStrangersMakeWayOverGRPC(t *testing.T) {
 		return handler(ctx, req)
 	})
 	snowraftv1.RegisterClusterServiceServer(g, statusOnly{})
-	go func() { _ = g.Serve(s.atAPI(l)) }()
+	go func() { _ = g.Serve(l) }()
 	t.Cleanup(g.Stop)
 	dial := func() snowraftv1.ClusterServiceClient {
 		conn, err := grpc.NewClient("passthrough:///"+l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -107,8 +108,8 @@ func TestStrangersMakeWayOverHTTP(t *testing.T) {
 	for name, auth := range map[string]*Auth{"open": nil, "secured": secret()} {
 		s, l := small(t, auth)
 		server := &http.Server{
-			ReadHeaderTimeout: time.Minute, ConnContext: withSeat,
-			Handler: s.seated(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ReadHeaderTimeout: time.Minute, ConnContext: conn.With,
+			Handler: s.tracked(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if by := s.byRequest(); by != nil {
 					_, _ = by(r, "")
 				}

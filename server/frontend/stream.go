@@ -7,9 +7,9 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/wire"
-	"github.com/snowraft/snowraft/trust"
 )
 
 // stream is the interceptor of all streams. It handles rights, limits, error mapping, and the metrics of the API's streams.
@@ -19,16 +19,12 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 			err = s.panicked(info.FullMethod, r)
 		}
 	}()
-	silent := silentOf(ss.Context())
-	if silent == nil {
-		s.silence.heard(ss.Context())
-	}
+	c := connOf(ss.Context())
+	charged := &chargedStream{ServerStream: ss, conn: c}
+	ss = charged
+	defer charged.end()
 	if isHealth(info.FullMethod) {
-		end, err := s.watch(ss.Context())
-		if err != nil {
-			return wire.Status(err)
-		}
-		defer end()
+		s.greet(ss.Context())
 	}
 	rule := rpc.RuleOf(info.FullMethod)
 	ctx, err := s.admit(ss.Context(), rule, info.FullMethod, nil)
@@ -37,25 +33,16 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	}
 	job := newJob(info.FullMethod)
 	if job == nil { // a stream that carries requests is idle between them
-		seat := connOf(ctx).sits()
-		seat.enter()
-		defer seat.leave()
+		c.Begin()
+		defer c.End()
 	}
-	if !isHealth(info.FullMethod) {
-		token := streamsOf(trust.PrincipalOf(ctx))
-		if err := s.streams.begin(token); err != nil {
-			return wire.Status(err)
-		}
-		defer s.streams.end(token)
-	}
-	if c := connOf(ctx); c != nil && c.isKnown() { // streams limits calls of known callers
-		silent.heard()
+	if _, full := c.Full(); full {
+		return wire.Status(rpc.NewError(rpc.Overloaded, "the callers with this token, or all callers, hold all memory that they may; end some streams, or try another address"))
 	}
 	if job != nil {
 		return wire.Status(s.mux(ctx, ss, rule, job))
 	}
-	stream := &servedStream{judgedStream: judgedStream{ss, ctx}, server: s, silent: silent}
-	defer stream.free()
+	stream := &servedStream{judgedStream: judgedStream{ss, ctx}, server: s}
 	if rule == nil { // health watch or reflection
 		return wire.Status(handler(srv, stream))
 	}
@@ -77,37 +64,54 @@ type judgedStream struct {
 // Context implements grpc.ServerStream.
 func (s judgedStream) Context() context.Context { return s.ctx }
 
+// chargedStream holds the price of a stream, and counts its answers.
+type chargedStream struct {
+	grpc.ServerStream
+	conn  *conn.Conn
+	came  bool  // the first message has come
+	price int64 // bytes held since then
+}
+
+func (s *chargedStream) arrived() {
+	if !s.came {
+		s.came, s.price = true, s.conn.Arrived(s.Context())
+	}
+}
+
+// end returns the price.
+func (s *chargedStream) end() {
+	s.arrived()
+	s.conn.Charge(-s.price)
+}
+
+func (s *chargedStream) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	s.arrived()
+	return err
+}
+
+func (s *chargedStream) SendMsg(m any) error {
+	if _, ok := m.(*counted); !ok && s.conn != nil {
+		m = &counted{answer: m, conn: s.conn}
+	}
+	return s.ServerStream.SendMsg(m)
+}
+
 // servedStream is a stream whose handler answers each message before it receives the next one. It checks each message of the
-// caller against the rule of the method, counts it as a request, and takes memory for its answer.
+// caller against the rule of the method, and counts it as a request.
 type servedStream struct {
 	judgedStream
 	server *Server
-	silent *silent        // nil after the first message
 	rule   *rpc.Rule      // nil: judged once, when the stream begins
-	lease  *lease         // memory of the next answer; nil if the answer is small
 	method *kernel.Method // nil: not counted
 	began  time.Time      // zero if no request is unanswered
 }
 
-// free returns the memory of an answer that was not sent.
-func (s *servedStream) free() {
-	if s.lease != nil {
-		s.lease.keep(0)
-		s.lease = nil
-	}
-}
-
 func (s *servedStream) RecvMsg(m any) error {
-	s.free()
 	err := s.ServerStream.RecvMsg(m)
-	s.silent.heard()
-	s.silent = nil
 	if err == nil && s.rule != nil {
 		right, resource := kernel.Needed(s.rule, m)
 		_, err = s.server.kernel.Admit(s.ctx, right, resource)
-	}
-	if err == nil {
-		s.lease, err = reserve(s.ctx, m)
 	}
 	if err == nil {
 		s.began = time.Now()
@@ -116,12 +120,7 @@ func (s *servedStream) RecvMsg(m any) error {
 }
 
 func (s *servedStream) SendMsg(m any) error {
-	l := s.lease
-	s.lease = nil
-	answer, err := charge(s.ctx, l, m)
-	if err == nil {
-		err = s.ServerStream.SendMsg(answer)
-	}
+	err := s.ServerStream.SendMsg(m)
 	s.answered(err)
 	return err
 }

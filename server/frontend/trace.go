@@ -24,13 +24,13 @@ func (s *Server) spanOf(ctx context.Context, method string) (context.Context, tr
 // in the metadata of a call would cost more than all other tracing work for a call without a trace context.
 func (s *Server) tap() tap.ServerInHandle {
 	if s.tracer == nil {
-		return s.silence.tap
+		return charged
 	}
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
 		if parent := info.Header[tracing.Parent]; len(parent) == 1 {
 			ctx = kernel.WithTraceContext(ctx, parent, info.Header[tracing.State])
 		}
-		return s.silence.tap(ctx, info)
+		return charged(ctx, info)
 	}
 }
 

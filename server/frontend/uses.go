@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowraft/snowraft/internal/lines"
+	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -50,42 +51,28 @@ func (n *noting) Authenticate(ctx context.Context, text string) (*trust.Principa
 // the other end, if the connection has one, because a member forwards the calls of many callers.
 func (s *Server) speak(ctx context.Context) error {
 	c := connOf(ctx)
-	if c == nil || c.isKnown() {
+	if c == nil || c.Known() {
 		return nil
 	}
-	conn := connectionOf(ctx)
-	p := cmp.Or(conn.principal, trust.PrincipalOf(ctx))
-	if err := c.speak(p); err != nil {
+	peer := connectionOf(ctx)
+	p := cmp.Or(peer.principal, trust.PrincipalOf(ctx))
+	if err := c.Keep(p); err != nil {
 		return err
 	}
 	if id := p.TokenID(); id != 0 {
-		c.use(s.auth.Uses.Connected(Address(ctx), id, conn.asked, time.Now()))
+		c.Use(s.auth.Uses.Connected(Address(ctx), id, peer.asked, time.Now()))
 	}
 	return nil
 }
 
-// use replaces the use of the connection, and ends it if the connection was closed meanwhile.
-func (c *apiConn) use(closed func(time.Time)) {
-	c.unuse(&closed)
-	if c.gone.Load() {
-		c.unuse(nil)
-	}
-}
-
-// unuse ends the last use of the connection, which next replaces.
-func (c *apiConn) unuse(next *func(time.Time)) {
-	if last := c.used.Swap(next); last != nil {
-		(*last)(time.Now())
-	}
-}
-
 // connected notes the caller of an HTTP connection at its first request.
-func (s *Server) connected(at *seat, p *trust.Principal, r *http.Request) {
-	if at == nil || p.TokenID() == 0 || at.noted.Swap(true) {
+func (s *Server) connected(c *conn.Conn, p *trust.Principal, r *http.Request) {
+	if c == nil || p.TokenID() == 0 || c.Used() {
 		return
 	}
 	now := time.Now()
 	s.auth.Uses.Connected(r.RemoteAddr, p.TokenID(), "", now)(now)
+	c.Use(func(time.Time) {})
 }
 
 // loggedIn notes the caller of a Redis connection.

@@ -62,7 +62,7 @@ func (c *conn) login(token string) (ok bool) {
 		c.fail(err)
 		return false
 	}
-	if !c.claimPlace(p.TokenID()) {
+	if !c.keepSlot(p) {
 		const text = "max number of clients with this token reached"
 		c.say("ERR " + text)
 		c.why = rpc.NewError(rpc.Overloaded, text)
@@ -84,18 +84,17 @@ func reasonIfProved(denied *trust.Denied) string {
 // logout makes the caller anonymous.
 func (c *conn) logout() { c.caller = c.s.anonymous }
 
-// claimPlace keeps the connection's place while the connection is in use; it returns false if the token's share of places is used
-// up. The connection counts as its first token's permanently. In a secured cluster, a connection without a token may lose its
-// place to another.
-func (c *conn) claimPlace(token uint64) bool {
+// keepSlot keeps the connection's slot while the connection is in use; it returns false if the share of the caller is used up.
+// The connection counts for its first caller.
+func (c *conn) keepSlot(p *trust.Principal) bool {
 	if !c.spoke {
-		c.spoke = c.place.Serve(token, c)
+		c.spoke = c.slot.Keep(p) == nil
 	}
 	return c.spoke
 }
 
-// Idle implements [places.Idler].
-func (c *conn) Idle() time.Duration {
+// idle returns the time for which the connection has been idle; 0 while a command is served.
+func (c *conn) idle() time.Duration {
 	state := c.state.Load()
 	if state&3 != waitsForCommand || c.w.blocked() {
 		return 0

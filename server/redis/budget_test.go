@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/server/redis"
 )
 
@@ -66,19 +67,19 @@ func TestIdleConnectionsHoldNoAnswers(t *testing.T) {
 func TestUnreadAnswersOfManyClientsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
-		s := startOn(t, redis.Config{Backend: longIDs()}, l)
-		const count, limit, each = 40, 4 << 20, 64 << 10
-		s.SetAnswerBudget(limit)
+		const count, limit, each = 40, 16 << 20, 64 << 10
+		budget := places.NewBudget(1000, 1000, limit, 1)
+		startOn(t, redis.Config{Backend: longIDs()}, limited(l, budget))
 		before := heap()
 		for range count {
 			c := l.dial()
 			defer c.Close()
-			if _, err := io.WriteString(c, strings.Repeat("SNOWRAFT.ID COUNT 100000\r\n", 2)); err != nil {
+			if _, err := io.WriteString(c, strings.Repeat("SNOWRAFT.ID COUNT 100000\r\n", 4)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		synctest.Wait()
-		unread, more := s.Unread(), heap()-before
+		unread, more := int(budget.Held()), heap()-before
 		t.Logf("%d clients, a limit of %d KiB: %d KiB are unread, and %d KiB in use", count, limit>>10, unread>>10, more>>10)
 		if most := limit + count*each; unread <= limit || unread > most {
 			t.Errorf("expected more than %d KiB unread and at most %d KiB", limit>>10, most>>10)
@@ -97,18 +98,18 @@ func TestUnreadAnswersOfSharedCallsAreBounded(t *testing.T) {
 		f := &fake{}
 		f.add("orders", 1, 1, -1, true)
 		l := newPipes()
-		s := startOn(t, redis.Config{Backend: f}, l)
-		const limit, each = 100_000, 64 << 10
-		s.SetAnswerBudget(limit)
+		const limit, each = 400_000, 64 << 10
+		budget := places.NewBudget(1000, 1000, limit, 1)
+		startOn(t, redis.Config{Backend: f}, limited(l, budget))
 		c := l.dial()
 		defer c.Close()
 		most := 0
-		for range 200 {
+		for range 800 {
 			if _, err := io.WriteString(c, strings.Repeat("INCR orders\r\n", 300)); err != nil {
 				break // closed by the server
 			}
 			synctest.Wait()
-			most = max(most, s.Unread())
+			most = max(most, int(budget.Held()))
 		}
 		if most <= limit || most > limit+each {
 			t.Errorf("%d bytes were unread, want more than %d and at most %d", most, limit, limit+each)
@@ -155,8 +156,7 @@ func TestAnswerBudgetReturnedByOtherClients(t *testing.T) {
 		f := longIDs()
 		first := f.ids.Load()
 		l := newPipes()
-		s := startOn(t, redis.Config{Backend: f}, l)
-		s.SetAnswerBudget(1 << 20)
+		s := startOn(t, redis.Config{Backend: f}, limited(l, places.NewBudget(1000, 1000, 1<<20, 1)))
 		a, b := l.dial(), l.dial()
 		defer b.Close()
 		if _, err := io.WriteString(a, "SNOWRAFT.ID COUNT 100000\r\n"); err != nil {
@@ -195,13 +195,14 @@ func TestIDsAreTakenTogetherWithinTheBudget(t *testing.T) {
 		fmt.Fprintf(&want, "$%d\r\n%s\r\n", len(id), id)
 	}
 	for _, tc := range []struct {
-		name          string
-		budget, calls int
-		fails         bool
+		name   string
+		budget int64
+		calls  int
+		fails  bool
 	}{
 		{"within the budget", 1 << 20, 1, false},
-		{"beyond the budget", 0, 5, false},
-		{"beyond the budget, and an error", 0, 3, true},
+		{"beyond the budget", 40 << 10, 5, false},
+		{"beyond the budget, and an error", 40 << 10, 3, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -213,8 +214,7 @@ func TestIDsAreTakenTogetherWithinTheBudget(t *testing.T) {
 				return nil
 			}}
 			var log bytes.Buffer
-			s, addr := start(t, redis.Config{Backend: f, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			s.SetAnswerBudget(tc.budget)
+			s, addr := startLimited(t, redis.Config{Backend: f, Logger: slog.New(slog.NewTextHandler(&log, nil))}, places.NewBudget(1000, 1000, tc.budget, 1))
 			c := dial(t, addr)
 			c.send(fmt.Sprintf("SNOWRAFT.ID COUNT %d\r\nPING\r\n", count))
 			if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {

@@ -23,10 +23,8 @@ type Config struct {
 	Meter func(command string) Meter
 	// Clock is used only by TIME; nil: the machine's clock.
 	Clock clock.Source
-	// MaxClients is the largest number of connections; 0 stands for 10,000. A further connection gets an error and is closed.
+	// MaxClients is the number of connections that INFO shows; 0 stands for 10,000.
 	MaxClients int
-	// MaxClientsFrom is the largest number of clients from one address; 0 stands for half of MaxClients.
-	MaxClientsFrom int
 }
 
 func (c Config) withDefaults() Config {
@@ -40,6 +38,5 @@ func (c Config) withDefaults() Config {
 		c.Clock = clock.System()
 	}
 	c.MaxClients = cmp.Or(c.MaxClients, 10_000)
-	c.MaxClientsFrom = cmp.Or(c.MaxClientsFrom, c.MaxClients/2)
 	return c
 }

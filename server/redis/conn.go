@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/limits"
-	"github.com/snowraft/snowraft/internal/places"
+	clients "github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -41,7 +41,7 @@ type conn struct {
 	// state holds the waiting state and the beat at which it began: beat<<2 | waitsFor.
 	state atomic.Int64
 
-	place *places.Place // place among all connections
+	slot *clients.Conn // nil without limits
 
 	// serving is held by the goroutine that serves the connection, and by a shared call from its start until it has answered.
 	// Only its holder uses the following fields.
@@ -50,10 +50,11 @@ type conn struct {
 	began    time.Time  // time of the last read
 	answered []answered // answers not yet reported to the meters
 
-	in   []byte   // input buffer; the reading goroutine fills it beyond have without holding serving
-	have int      // number of bytes of in that are not served
-	args [][]byte // words of the command being served; parts of in
-	out  []byte   // unsent answers
+	in      []byte   // input buffer; the reading goroutine fills it beyond have without holding serving
+	have    int      // number of bytes of in that are not served
+	charged int      // bytes of in that the slot counts
+	args    [][]byte // words of the command being served; parts of in
+	out     []byte   // unsent answers
 
 	spoke bool  // a command has come
 	rest  int64 // beat since which a command is incomplete, plus 1; 0 if none is
@@ -75,7 +76,9 @@ type conn struct {
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	c := &conn{s: s, net: nc, w: newWriter(s, nc), input: newInput(nc), id: s.lastID.Add(1), protocol: resp2}
+	slot := clients.Of(nc)
+	c := &conn{s: s, net: nc, slot: slot, w: newWriter(s, nc, slot), input: newInput(nc, func() bool { return slot == nil || slot.Known() }), id: s.lastID.Add(1), protocol: resp2}
+	slot.SetIdle(c.idle)
 	c.logout()
 	c.wait(waitsForCommand)
 	return c
@@ -107,6 +110,7 @@ func (c *conn) serve() {
 	defer func() { _ = c.net.Close() }()
 	defer c.survive()
 	if c.handshake() == nil {
+		c.slot.Requested()
 		c.end(c.read())
 	}
 }
@@ -225,7 +229,7 @@ func (c *conn) answer() error {
 		}
 		args, n, err := parse(c.in[used:c.have], c.args[:0])
 		if errors.Is(err, errIncomplete) {
-			if c.have-used < limits.RequestBytes {
+			if c.have-used < c.maxInput() {
 				break
 			}
 			err = errTooBig
@@ -242,7 +246,7 @@ func (c *conn) answer() error {
 			continue
 		}
 		if c.s.cfg.Authenticate == nil {
-			c.claimPlace(0)
+			c.keepSlot(trust.Open())
 		}
 		cmd := c.find(args[0])
 		if cmd != nil && cmd.waits && c.join(cmd, args) {
@@ -272,11 +276,21 @@ func (c *conn) flush() error {
 func (c *conn) keepRest(used int) {
 	rest := c.in[used:c.have]
 	switch size := len(c.in); {
-	case c.have == size && size < limits.RequestBytes:
+	case c.have == size && size < c.maxInput():
 		// The buffer was full, so more input is expected.
 		c.in = make([]byte, 2*size)
 	case c.have < size/4 && size > minBufferBytes:
 		c.in = make([]byte, size/2)
 	}
+	c.slot.Charge(int64(len(c.in) - c.charged))
+	c.charged = len(c.in)
 	c.have = copy(c.in, rest)
+}
+
+// maxInput returns the largest size of a command, in bytes. A command of a caller without a token is short.
+func (c *conn) maxInput() int {
+	if c.s.cfg.Authenticate != nil && c.caller.TokenID() == 0 {
+		return minBufferBytes
+	}
+	return limits.RequestBytes
 }

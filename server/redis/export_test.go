@@ -8,40 +8,16 @@ import (
 	"slices"
 )
 
-// Unread returns the number of bytes of unread answers, plus the IDs that are being written into answers.
-func (s *Server) Unread() int {
-	s.answers.mu.Lock()
-	defer s.answers.mu.Unlock()
-	return s.answers.used
-}
-
-// Queued returns the number of bytes that transactions hold.
-func (s *Server) Queued() int {
-	s.queued.mu.Lock()
-	defer s.queued.mu.Unlock()
-	return s.queued.all
-}
-
-// FillQueued counts bytes as those of transactions until a number of bytes is left, and returns how many it counted.
-func (s *Server) FillQueued(left int) (counted int) {
-	s.queued.mu.Lock()
-	defer s.queued.mu.Unlock()
-	counted = maxQueuedAll - left - s.queued.all
-	s.queued.all += counted
-	return counted
-}
-
-// FillQueuedOf counts bytes as those of a token's transactions until its share is full.
-func (s *Server) FillQueuedOf(token uint64) {
-	for s.queued.reserve(token, 1<<10) {
+// Unread returns the number of bytes of unread answers.
+func (s *Server) Unread() (size int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		c.w.mu.Lock()
+		size += c.w.size
+		c.w.mu.Unlock()
 	}
-}
-
-// SetAnswerBudget sets the bound for the unread answers of all clients together, in bytes.
-func (s *Server) SetAnswerBudget(limit int) {
-	s.answers.mu.Lock()
-	defer s.answers.mu.Unlock()
-	s.answers.limit = limit
+	return size
 }
 
 // Busy returns the number of connections with unanswered commands.

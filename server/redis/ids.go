@@ -54,8 +54,8 @@ func wantedCount(rest [][]byte, usage string) (count int, given bool, refusal st
 // after the first piece can only close the connection.
 func (c *conn) appendIDs(layout string, count int, array bool) {
 	part := min(count, maxKeptIDs)
-	if held := idBytes * count; count > part && c.s.answers.reserve(held) {
-		defer c.s.answers.release(held)
+	if held := int64(idBytes * count); count > part && c.slot.TryReserve(held) {
+		defer c.slot.Charge(-held)
 		part = count
 	}
 	for left := count; left > 0; left -= part {

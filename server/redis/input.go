@@ -7,42 +7,50 @@ import (
 	"syscall"
 )
 
-// promptReads is the number of reads after which a connection takes a short read for the end of what has arrived.
-const promptReads = 16
+// plainReads is the number of a connection's first reads that leave out nothing.
+const plainReads = 16
 
 // input reads from a connection. On a connection with a file descriptor it leaves out the read that would only report that
 // nothing more has arrived, which is a tenth of the processor time of a command. A read that filled less than its buffer has
 // emptied the connection, and the poller then reports what arrives later, because it is edge-triggered: see epoll(7). It does not
 // report the end of the stream again if that had arrived before the read. Therefore the first reads of a connection leave out
-// nothing, so that a short script ends at once, and ended finds the end of others.
+// nothing, so that a short script ends at once, and ended finds the end of others. Nor do the reads of unknown callers, whose input
+// the connection counts.
 type input struct {
-	conn net.Conn
-	raw  syscall.RawConn // nil without a file descriptor, for example with TLS
+	conn  net.Conn
+	known func() bool     // reports whether the caller is known
+	raw   syscall.RawConn // nil without a file descriptor, for example with TLS
 }
 
-func newInput(nc net.Conn) input {
-	sc, ok := nc.(syscall.Conn)
-	if !ok {
-		return input{conn: nc}
-	}
-	raw, err := sc.SyscallConn()
-	if err != nil {
-		return input{conn: nc}
-	}
-	return input{conn: nc, raw: raw}
-}
-
-// each reads into the buffers of space and calls received with the result of each read, until it returns false. Meanwhile,
-// Close of a connection with a file descriptor waits, but shutdown does not.
-func (i input) each(space func() []byte, received func(n int, err error) (more bool)) {
-	if i.raw == nil {
-		for received(i.conn.Read(space())) {
+func newInput(nc net.Conn, known func() bool) input {
+	i := input{conn: nc, known: known}
+	if sc, ok := nc.(syscall.Conn); ok {
+		if raw, err := sc.SyscallConn(); err == nil {
+			i.raw = raw
 		}
-		return
 	}
-	reads, ended := 0, false
+	return i
+}
+
+// each reads into the buffers of space and calls received with the result of each read, until it returns false.
+func (i input) each(space func() []byte, received func(n int, err error) (more bool)) {
+	for reads := 0; ; reads++ {
+		if i.raw != nil && reads >= plainReads && i.known() {
+			if !i.eachRaw(space, received) {
+				return
+			}
+		} else if !received(i.conn.Read(space())) {
+			return
+		}
+	}
+}
+
+// eachRaw is each while the caller is known. It returns false if received did. Meanwhile, Close of the connection waits, but shutdown
+// does not.
+func (i input) eachRaw(space func() []byte, received func(n int, err error) (more bool)) (more bool) {
+	more = true
 	err := i.raw.Read(func(fd uintptr) (done bool) {
-		for {
+		for i.known() {
 			b := space()
 			n, err := syscall.Read(int(fd), b)
 			switch {
@@ -55,17 +63,19 @@ func (i input) each(space func() []byte, received func(n int, err error) (more b
 			case n == 0:
 				err = io.EOF
 			}
-			if ended = !received(n, err); ended {
+			if more = received(n, err); !more {
 				return true
 			}
-			if reads++; n < len(b) && reads > promptReads {
+			if n < len(b) {
 				return false
 			}
 		}
+		return true
 	})
-	if !ended {
-		received(0, err)
+	if more && err != nil {
+		return received(0, err)
 	}
+	return more
 }
 
 // ended reports whether the client has sent all that it will send, and all of that has been read.

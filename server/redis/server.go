@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"maps"
 	"net"
@@ -13,8 +12,6 @@ import (
 
 	"github.com/snowraft/snowraft/internal/accept"
 	"github.com/snowraft/snowraft/internal/lines"
-	"github.com/snowraft/snowraft/internal/places"
-	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/internal/share"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -35,11 +32,8 @@ type Server struct {
 	cancel context.CancelFunc
 	// call is the parent context of the Backend's calls. A new context for each command would cost more than most commands.
 	// Therefore all calls of one beat share a context, and its deadline is one beat later than any of them needs.
-	call    atomic.Pointer[context.Context]
-	lastID  atomic.Int64
-	answers *answerBudget
-	queued  queueBudget
-	places  *places.Places
+	call   atomic.Pointer[context.Context]
+	lastID atomic.Int64
 	// strange limits the log lines about connections that do not speak the protocol.
 	strange lines.Limit
 	calls   *share.Calls[numbers]
@@ -56,13 +50,11 @@ type Server struct {
 
 // New returns a server. It serves after Serve is called with a listener.
 func New(cfg Config) *Server {
-	s := &Server{cfg: cfg.withDefaults(), answers: newAnswerBudget(maxUnreadAll), conns: make(map[*conn]struct{}), quit: make(chan struct{})}
-	s.queued = queueBudget{own: make(map[uint64]int), one: s.cfg.Authenticate == nil}
+	s := &Server{cfg: cfg.withDefaults(), conns: make(map[*conn]struct{}), quit: make(chan struct{})}
 	s.meters = make([]Meter, len(commands)+1)
 	for _, cmd := range append(slices.Collect(maps.Values(commands)), unserved) {
 		s.meters[cmd.index] = s.cfg.Meter(cmd.name)
 	}
-	s.places = places.New(s.cfg.MaxClients, s.cfg.MaxClientsFrom)
 	s.lasts, s.cancel = context.WithCancel(context.Background())
 	s.renewCall()
 	s.calls = newCalls(s)
@@ -99,15 +91,9 @@ func (s *Server) Serve(l net.Listener) error {
 	})
 }
 
-// admit serves a connection unless there are too many. If all places are taken, a connection that has sent no command yet
-// makes way.
+// admit serves a connection.
 func (s *Server) admit(nc net.Conn) {
 	c := newConn(s, nc)
-	var ok bool
-	if c.place, ok = s.places.Take(nc.RemoteAddr(), c.cut); !ok {
-		s.refuse(nc)
-		return
-	}
 	s.mu.Lock()
 	closing := s.closing
 	if !closing {
@@ -116,7 +102,6 @@ func (s *Server) admit(nc net.Conn) {
 	}
 	s.mu.Unlock()
 	if closing {
-		c.place.Release()
 		_ = nc.Close()
 		return
 	}
@@ -126,25 +111,12 @@ func (s *Server) admit(nc net.Conn) {
 	}()
 }
 
-// refuse closes a connection beyond the limit.
-func (s *Server) refuse(nc net.Conn) {
-	const text = "max number of clients reached"
-	meter := s.meters[unserved.index]
-	meter.Failed(rpc.NewError(rpc.Overloaded, text))
-	meter.Answered(0, 1, 0)
-	if secured, ok := nc.(*tls.Conn); ok { // the handshake would have to wait for the client
-		_ = secured.NetConn().Close()
-		return
-	}
-	// The send buffer is empty, so this write does not wait for the client.
-	_, _ = nc.Write([]byte("-ERR " + text + "\r\n"))
-	_ = nc.Close()
-}
+// RefuseClient writes the reason for the refusal of a client for which there is no slot. The send buffer is empty, so the write
+// does not wait for the client.
+func RefuseClient(nc net.Conn) { _, _ = nc.Write([]byte("-ERR max number of clients reached\r\n")) }
 
 // forget removes a connection that has ended.
 func (s *Server) forget(c *conn) {
-	c.place.Release()
-	c.endTransaction()
 	s.mu.Lock()
 	delete(s.conns, c)
 	s.mu.Unlock()

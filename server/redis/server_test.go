@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/redis"
 )
 
@@ -19,6 +20,18 @@ func start(tb testing.TB, cfg redis.Config) (*redis.Server, string) {
 	tb.Helper()
 	l := listen(tb, "127.0.0.1:0")
 	return startOn(tb, cfg, l), l.Addr().String()
+}
+
+// startLimited is start with places for clients.
+func startLimited(tb testing.TB, cfg redis.Config, p *places.Places) (*redis.Server, string) {
+	tb.Helper()
+	l := listen(tb, "127.0.0.1:0")
+	return startOn(tb, cfg, limited(l, p)), l.Addr().String()
+}
+
+// limited is a listener with places for clients.
+func limited(l net.Listener, p *places.Places) net.Listener {
+	return conn.Listen(l, p, redis.RefuseClient)
 }
 
 func listen(tb testing.TB, addr string) net.Listener {
@@ -48,8 +61,7 @@ func startOn(tb testing.TB, cfg redis.Config, l net.Listener) *redis.Server {
 
 func TestMaxClients(t *testing.T) {
 	t.Parallel()
-	m := newMeters()
-	_, addr := start(t, redis.Config{Backend: &fake{}, Meter: m.of, MaxClients: 4, MaxClientsFrom: 2})
+	_, addr := startLimited(t, redis.Config{Backend: &fake{}}, places.New(4, 2))
 	a, b := dial(t, addr), dial(t, addr)
 	for _, c := range []*client{a, b} {
 		c.send("PING\r\n")
@@ -61,7 +73,6 @@ func TestMaxClients(t *testing.T) {
 	if got, _ := io.ReadAll(third); string(got) != "-ERR max number of clients reached\r\n" {
 		t.Errorf("got %q", got)
 	}
-	m.want(t, map[string]uint64{"ping": 2, "other failed": 1, "other " + rpc.Overloaded: 1})
 	_ = a.Close()
 	// The server may take a moment to notice.
 	for ok := false; !ok; {
@@ -75,7 +86,7 @@ func TestMaxClients(t *testing.T) {
 // Connections that send nothing make way.
 func TestSilentClientsMakeWay(t *testing.T) {
 	t.Parallel()
-	_, addr := start(t, redis.Config{Backend: &fake{}, MaxClients: 3, MaxClientsFrom: 3})
+	_, addr := startLimited(t, redis.Config{Backend: &fake{}}, places.New(3, 3))
 	used := dial(t, addr)
 	used.send("PING\r\n")
 	if got := used.reader().line(); got != "+PONG" {

@@ -16,8 +16,10 @@ type transaction struct {
 	failed   bool // a command was refused
 	commands int
 	queued   []byte // the commands, in RESP
-	owner    uint64 // ID of the token that the commands count for; 0 without one
 }
+
+// maxQueued is the largest size of the commands in a transaction, in bytes.
+const maxQueued = 256 << 10
 
 // queuing serves the commands of an open transaction.
 var queuing *command
@@ -36,7 +38,7 @@ func (c *conn) multi([][]byte) {
 		c.refuse("ERR MULTI calls can not be nested")
 		return
 	}
-	c.transaction = transaction{open: true, owner: c.caller.TokenID()}
+	c.transaction = transaction{open: true}
 	c.ok()
 }
 
@@ -60,7 +62,7 @@ func (c *conn) queue(args [][]byte) {
 		c.refuseSet()
 	case size > limits.RequestBytes || before+size > maxQueued:
 		c.refuse("ERR a transaction holds at most 256 KiB of commands; send a pipeline without MULTI")
-	case !c.s.queued.reserve(t.owner, size):
+	case !c.slot.TryReserve(int64(size)):
 		c.fail(rpc.NewError(rpc.Overloaded, "too many commands are queued in transactions; send a pipeline without MULTI"))
 	default:
 		t.commands++
@@ -110,6 +112,6 @@ func (c *conn) discard([][]byte) {
 }
 
 func (c *conn) endTransaction() {
-	c.s.queued.release(c.transaction.owner, len(c.transaction.queued))
+	c.slot.Charge(-int64(len(c.transaction.queued)))
 	c.transaction = transaction{}
 }

@@ -2,9 +2,11 @@ package redis_test
 
 import (
 	"io"
+	"net"
 	"strings"
 	"testing"
 
+	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/server/redis"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -39,18 +41,14 @@ func TestTransactionWithLongAnswers(t *testing.T) {
 func TestTransactionsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
-	s, addr := start(t, redis.Config{Backend: f})
+	budget := places.NewBudget(100, 100, 2<<20, 1)
+	s, addr := startLimited(t, redis.Config{Backend: f}, budget)
 	long := "EXISTS" + strings.Repeat(" "+strings.Repeat("k", 120), 400) + "\r\n" // about 50 KB
 	got := all(t, addr, "MULTI\r\nINCR orders\r\n"+strings.Repeat(long, 6)+"EXEC\r\nINCR orders\r\n")
 	const tooLong = "-ERR a transaction holds at most 256 KiB of commands; send a pipeline without MULTI\r\n"
 	if want := "+OK\r\n" + strings.Repeat(queued, 6) + tooLong + aborted + ":1\r\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if n := s.Queued(); n != 0 {
-		t.Errorf("%d bytes are counted after the transaction", n)
-	}
-
-	others := s.FillQueued(1 << 20) // leaves 1 MiB
 	var open []*client
 	for range 8 {
 		c := dial(t, addr)
@@ -91,7 +89,7 @@ func TestTransactionsAreBounded(t *testing.T) {
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.Queued() - others; n != 0 {
+	if n := budget.Held(); n != 0 {
 		t.Errorf("%d bytes are counted after all connections", n)
 	}
 }
@@ -112,9 +110,13 @@ func TestInlineCommandTooLongForTransaction(t *testing.T) {
 func TestTransactionsOfOneTokenLeaveRoom(t *testing.T) {
 	t.Parallel()
 	ts := newTokens("seq:next:*", "seq:next:orders")
-	s, addr := start(t, redis.Config{Backend: &fake{}, Authenticate: trust.NewAuthorizer(ts).Authenticate})
-	s.FillQueuedOf(1)
-	counted := s.Queued()
+	budget := places.NewBudget(100, 100, 1<<20, 1)
+	s, addr := startLimited(t, redis.Config{Backend: &fake{}, Authenticate: trust.NewAuthorizer(ts).Authenticate}, budget)
+	greedy, ok := budget.Take(&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}, func() {})
+	if !ok || !greedy.Serve(1, nil) || !greedy.TryReserve(1<<18-9<<10) {
+		t.Fatal("no place")
+	}
+	counted := budget.Held()
 	const full = "-LOADING too many commands are queued in transactions; send a pipeline without MULTI\r\n"
 	long := strings.Repeat("EXISTS"+strings.Repeat(" k", 200)+"\r\n", 2)
 	for _, tc := range []struct {
@@ -131,7 +133,7 @@ func TestTransactionsOfOneTokenLeaveRoom(t *testing.T) {
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.Queued(); n != counted || counted > 8<<20 {
+	if n := budget.Held(); n != counted {
 		t.Errorf("%d bytes are counted after all connections, before them %d", n, counted)
 	}
 }

@@ -68,9 +68,7 @@ func (c *conn) call(ctx context.Context, in, out thrift.TProtocol) error {
 	if err != nil {
 		return errors.Join(out.WriteMessageBegin(ctx, name, thrift.EXCEPTION, id), exception(err).Write(ctx, out), out.WriteMessageEnd(ctx))
 	}
-	if c.place != nil {
-		c.place.Serve(0, c) // keeps the place of a connection that speaks the protocol
-	}
+	_ = c.slot.Keep(trust.Open()) // a caller without a token has no share
 	return errors.Join(
 		out.WriteMessageBegin(ctx, name, thrift.REPLY, id),
 		out.WriteStructBegin(ctx, name+"_result"),

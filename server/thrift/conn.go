@@ -9,12 +9,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync/atomic"
 	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
-	"github.com/snowraft/snowraft/internal/places"
+	clients "github.com/snowraft/snowraft/server/conn"
 )
 
 const (
@@ -36,25 +35,12 @@ var (
 type conn struct {
 	s      *Server
 	net    net.Conn
-	place  *places.Place // nil without a limit
+	slot   *clients.Conn // nil without a limit
 	reader *bufio.Reader
-	began  time.Time
-	rested atomic.Int64 // end of the last request, in ns since began; busy during a request
 }
-
-const busy = -1
 
 func newConn(s *Server, nc net.Conn) *conn {
-	return &conn{s: s, net: nc, place: places.Of(nc), reader: bufio.NewReaderSize(nc, maxMessage), began: time.Now()}
-}
-
-// Idle implements places.Idler.
-func (c *conn) Idle() time.Duration {
-	rested := c.rested.Load()
-	if rested == busy {
-		return 0
-	}
-	return time.Since(c.began) - time.Duration(rested)
+	return &conn{s: s, net: nc, slot: clients.Of(nc), reader: bufio.NewReaderSize(nc, maxMessage)}
 }
 
 // cut closes the connection without waiting for the client. A regular TLS close would wait.
@@ -84,6 +70,7 @@ func (c *conn) talk() error {
 		return nil
 	}
 	how, err := c.detect()
+	c.slot.Requested()
 	for err == nil {
 		_ = c.net.SetDeadline(time.Time{})
 		if c.s.closing() {
@@ -126,8 +113,8 @@ func (c *conn) detect() (form, error) {
 
 // answer reads a request and writes the reply. After an error, the connection is unusable.
 func (c *conn) answer(how form) error {
-	c.rested.Store(busy)
-	defer func() { c.rested.Store(int64(time.Since(c.began))) }()
+	c.slot.Begin()
+	defer c.slot.End()
 	_ = c.net.SetDeadline(time.Now().Add(stallTimeout))
 	message := &io.LimitedReader{R: c.reader, N: maxMessage}
 	out := thrift.NewTMemoryBufferLen(replySize)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/thrift"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -233,7 +234,7 @@ func testPlaceIsKept(t *testing.T, overTLS bool) {
 	s := thrift.New(thrift.Config{
 		Backend: &fake{}, Logger: slog.New(slog.DiscardHandler), Served: func(string, error, time.Duration) {}, Issued: func(string) {},
 	})
-	l := places.Listen(inner, places.New(2, 2), func(net.Addr) {})
+	l := conn.Listen(inner, places.New(2, 2), func(net.Conn) {})
 	connect := client
 	if overTLS {
 		keys, config := secured(t)

@@ -124,8 +124,13 @@ type endpoint struct {
 // refuser answers a request with an error.
 type refuser func(w http.ResponseWriter, r *http.Request, err error)
 
-// other is the method of requests that match no pattern.
-const other = "other"
+const (
+	// other is the method of requests that match no pattern.
+	other = "other"
+	// maxUnauthenticated is the largest body, and the largest query with a token, that is read before the caller is authenticated,
+	// in bytes.
+	maxUnauthenticated = 4 << 10
+)
 
 var (
 	numberEndpoints = []*endpoint{
@@ -256,8 +261,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	most := int64(limits.RequestBytes)
+	if e.public || e.formToken {
+		most = maxUnauthenticated
+	}
 	if r.ContentLength != 0 && r.Body != nil {
-		r.Body = http.MaxBytesReader(w, r.Body, limits.RequestBytes)
+		r.Body = http.MaxBytesReader(w, r.Body, most)
 	}
 	method, err = e.answer(h, w, r, name)
 }

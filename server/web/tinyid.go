@@ -60,13 +60,16 @@ func (h *handler) batch(r *http.Request) ([]int64, error) {
 	if err := checkMethod(r); err != nil {
 		return nil, err
 	}
-	if err := r.ParseForm(); err != nil {
+	err := error(&http.MaxBytesError{Limit: maxUnauthenticated})
+	if len(r.URL.RawQuery) <= maxUnauthenticated {
+		err = r.ParseForm()
+	}
+	if err != nil {
 		status, e := read(unreadable(err))
 		return nil, springFailure{Status: status, Message: e.Message}
 	}
 	count := int64(1)
 	if size := strings.TrimSpace(r.Form.Get("batchSize")); size != "" {
-		var err error
 		if count, err = strconv.ParseInt(size, 10, 32); err != nil {
 			return nil, springFailure{Status: http.StatusBadRequest, Exception: "org.springframework.web.method.annotation.MethodArgumentTypeMismatchException",
 				Message: fmt.Sprintf("Failed to convert value of type 'java.lang.String' to required type 'java.lang.Integer'; nested exception is java.lang.NumberFormatException: For input string: %q", size)}
@@ -76,7 +79,7 @@ func (h *handler) batch(r *http.Request) ([]int64, error) {
 	if bizType == "" {
 		return nil, errNoBizType
 	}
-	r, err := h.authenticate(r, r.Form.Get("token"))
+	r, err = h.authenticate(r, r.Form.Get("token"))
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package frontend
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,9 +17,12 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -42,7 +46,7 @@ func eight(t *testing.T, table trust.Table) (*Server, net.Listener) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, places.Listen(l, places.New(8, 8), func(net.Addr) {})
+	return s, conn.Listen(l, places.New(8, 8), func(net.Conn) {})
 }
 
 func TestShareOfTokenOverGRPC(t *testing.T) {
@@ -53,7 +57,7 @@ func TestShareOfTokenOverGRPC(t *testing.T) {
 		return handler(ctx, req)
 	})
 	snowraftv1.RegisterClusterServiceServer(g, statusOnly{})
-	go func() { _ = g.Serve(s.atAPI(l)) }()
+	go func() { _ = g.Serve(l) }()
 	t.Cleanup(g.Stop)
 	dial := func() func(id uint64) error {
 		conn, err := grpc.NewClient("passthrough:///"+l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -89,8 +93,8 @@ func TestShareOfTokenOverHTTP(t *testing.T) {
 	tokens := oneSecret{secret: trust.NewTokenSecret()}
 	s, l := eight(t, tokens)
 	server := &http.Server{
-		ReadHeaderTimeout: time.Minute, ConnContext: withSeat,
-		Handler: s.seated(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ReadHeaderTimeout: time.Minute, ConnContext: conn.With,
+		Handler: s.tracked(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if _, err := s.byRequest()(r, ""); err != nil {
 				w.WriteHeader(http.StatusTooManyRequests)
 			}
@@ -121,21 +125,31 @@ func TestShareOfTokenOverHTTP(t *testing.T) {
 	}
 }
 
+// accepted returns a connection with one of the slots, and the context of its gRPC calls.
+func accepted(t *testing.T, slots *places.Places, peerIs *trust.Principal) (*conn.Conn, context.Context) {
+	t.Helper()
+	near, far := net.Pipe()
+	pipes := &pipeListener{conns: make(chan net.Conn, 1)}
+	pipes.conns <- near
+	nc, err := conn.Listen(pipes, slots, nil).Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = nc.Close(), far.Close() })
+	return nc.(*conn.Conn), peer.NewContext(t.Context(), &peer.Peer{Addr: nc.RemoteAddr(), AuthInfo: connection{principal: peerIs}})
+}
+
 // A connection is idle from the end of its last request. The connections of members and administrators never make way.
-func TestSeatOfIdleConnection(t *testing.T) {
+func TestSlotOfIdleConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		all := places.New(3, 3)
-		take := func(p *trust.Principal) *seat {
-			place, ok := all.Take(nil, func() {})
-			if !ok {
-				t.Fatal("no place")
-			}
-			s := sit(&places.Conn{Place: place})
-			if err := s.keep(p); err != nil {
+		take := func(p *trust.Principal) *conn.Conn {
+			c, _ := accepted(t, all, nil)
+			if err := c.Keep(p); err != nil {
 				t.Fatal(err)
 			}
-			return s
+			return c
 		}
 		free := func() bool {
 			time.Sleep(time.Second) // idle connections are checked at most once per second
@@ -147,15 +161,15 @@ func TestSeatOfIdleConnection(t *testing.T) {
 		}
 		take(trust.Member("m1"))
 		take(trust.Admin())
-		s := take(trust.Open())
-		s.enter()
-		s.enter()
+		c := take(trust.Open())
+		c.Begin()
+		c.Begin()
 		time.Sleep(2 * places.IdleLimit)
-		s.leave()
-		if got := s.Idle(); got != 0 || free() {
+		c.End()
+		if got := c.Idle(); got != 0 || free() {
 			t.Errorf("Idle() = %v during a request", got)
 		}
-		s.leave()
+		c.End()
 		time.Sleep(places.IdleLimit - 2*time.Second)
 		if free() {
 			t.Error("the connection makes way before it is idle for a minute")
@@ -186,41 +200,41 @@ func (r revocable) Token(id uint64) (*trust.Record, bool) {
 	return r.oneSecret.Token(id)
 }
 
-// Calls refused because of a revoked token do not keep the place of the token's connection.
-func TestRefusedCallsDoNotKeepThePlace(t *testing.T) {
+// Calls refused because of a revoked token do not keep the slot of the token's connection.
+func TestRefusedCallsDoNotKeepTheSlot(t *testing.T) {
 	t.Parallel()
-	table := revocable{oneSecret{secret: trust.NewTokenSecret()}, new(atomic.Bool)}
-	s, _ := small(t, &Auth{Tokens: trust.NewAuthorizer(table)})
-	s.newGRPC(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		return handler(ctx, req)
-	})
-	at := &seat{began: time.Now()}
-	c := &apiConn{seat: at, of: &s.watches}
-	c.account = newBudget(1, 1).account(c)
-	ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: &apiAddr{&net.TCPAddr{}, c.account}, AuthInfo: connection{}})
-	ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("authorization", "Bearer "+table.text(17)))
-	request := httptest.NewRequestWithContext(context.WithValue(t.Context(), seatKey{}, at), http.MethodGet, "/", http.NoBody)
-	request.Header.Set("Authorization", "Bearer "+table.text(17))
-	calls := map[string]func(){
-		"unary": func() {
-			info := &grpc.UnaryServerInfo{FullMethod: snowraftv1.ClusterService_GetStatus_FullMethodName}
-			_, _ = s.unary(ctx, &snowraftv1.GetStatusRequest{}, info, func(context.Context, any) (any, error) {
-				return &snowraftv1.GetStatusResponse{}, nil
-			})
-		},
-		"HTTP": func() {
-			s.seated(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = s.byRequest()(r, "") })).ServeHTTP(httptest.NewRecorder(), request)
-		},
-	}
-	for _, gone := range []bool{false, true} {
-		table.revoked.Store(gone)
-		for name, call := range calls {
-			at.last.Store(-1)
-			if call(); (at.last.Load() == -1) != gone || at.requests.Load() != 0 {
-				t.Errorf("%s, token gone %v: last request at %d, %d in flight", name, gone, at.last.Load(), at.requests.Load())
+	synctest.Test(t, func(t *testing.T) {
+		table := revocable{oneSecret{secret: trust.NewTokenSecret()}, new(atomic.Bool)}
+		s := New(Config{State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Auth: &Auth{Tokens: trust.NewAuthorizer(table)}, Logger: slog.New(slog.DiscardHandler)})
+		g := s.newGRPC(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+			return handler(ctx, req)
+		})
+		defer g.Stop()
+		c, ctx := accepted(t, places.New(1, 1), nil)
+		ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("authorization", "Bearer "+table.text(17)))
+		request := httptest.NewRequestWithContext(conn.With(t.Context(), c), http.MethodGet, "/", http.NoBody)
+		request.Header.Set("Authorization", "Bearer "+table.text(17))
+		calls := map[string]func(){
+			"unary": func() {
+				info := &grpc.UnaryServerInfo{FullMethod: snowraftv1.ClusterService_GetStatus_FullMethodName}
+				_, _ = s.unary(c.BeginCall(ctx, 0), &snowraftv1.GetStatusRequest{}, info, func(context.Context, any) (any, error) {
+					return &snowraftv1.GetStatusResponse{}, nil
+				})
+			},
+			"HTTP": func() {
+				s.tracked(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = s.byRequest()(r, "") })).ServeHTTP(httptest.NewRecorder(), request)
+			},
+		}
+		for _, gone := range []bool{false, true} {
+			table.revoked.Store(gone)
+			for name, call := range calls {
+				time.Sleep(time.Second)
+				if call(); (c.Idle() > 0) != gone {
+					t.Errorf("%s, token gone %v: idle for %v", name, gone, c.Idle())
+				}
 			}
 		}
-	}
+	})
 }
 
 // The connection of a member that forwards calls of many tokens counts as none of these tokens'.
@@ -233,17 +247,8 @@ func TestForwardedCallsHaveNoShare(t *testing.T) {
 	}
 	all := places.New(4, 4)
 	for range 3 {
-		place, ok := all.Take(nil, func() {})
-		if !ok {
-			t.Fatal("no place")
-		}
-		c := &apiConn{seat: &seat{place: place}, of: &watches{}}
-		c.account = newBudget(1, 1).account(c)
-		ctx := peer.NewContext(t.Context(), &peer.Peer{
-			Addr: &apiAddr{&net.TCPAddr{}, c.account}, AuthInfo: connection{principal: trust.Member("m1")},
-		})
-		ctx = trust.WithPrincipal(ctx, p)
-		if err := (&Server{auth: &Auth{Uses: new(trust.Uses)}}).speak(ctx); err != nil {
+		_, ctx := accepted(t, all, trust.Member("m1"))
+		if err := (&Server{auth: &Auth{Uses: new(trust.Uses)}}).speak(trust.WithPrincipal(ctx, p)); err != nil {
 			t.Error(err)
 		}
 	}

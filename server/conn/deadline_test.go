@@ -1,4 +1,4 @@
-package frontend
+package conn_test
 
 import (
 	"errors"
@@ -8,6 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/server/conn"
 )
 
 // onePipe is a listener with one connection, a pipe.
@@ -17,30 +20,28 @@ func (l onePipe) Accept() (net.Conn, error) { return l.Conn, nil }
 func (onePipe) Addr() net.Addr              { return nil }
 
 // timedPipe returns both ends of a connection. Only the first has timeouts.
-func timedPipe(t *testing.T) (timed *timedConn, other net.Conn) {
+func timedPipe(t *testing.T) (timed *conn.Conn, other net.Conn) {
 	t.Helper()
 	near, far := net.Pipe()
-	c, err := (&timedListener{Listener: onePipe{near}}).Accept()
+	c, err := conn.Listen(onePipe{near}, places.New(1, 1), nil).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
-	timed, ok := c.(*timedConn)
-	if !ok {
-		t.Fatalf("Accept() = %T", c)
-	}
+	timed = c.(*conn.Conn)
+	timed.Requested()
 	t.Cleanup(func() { _, _ = timed.Close(), far.Close() })
 	return timed, far
 }
 
-func TestTimeoutsEndReadsAndWrites(t *testing.T) {
+func TestDeadlinesEndReadsAndWrites(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]struct {
-		set func(*timedConn, time.Time) error
+		set func(*conn.Conn, time.Time) error
 		do  func(net.Conn, []byte) (int, error)
 	}{
-		"read":  {(*timedConn).SetReadDeadline, net.Conn.Read},
-		"write": {(*timedConn).SetWriteDeadline, net.Conn.Write},
-		"both":  {(*timedConn).SetDeadline, net.Conn.Read},
+		"read":  {(*conn.Conn).SetReadDeadline, net.Conn.Read},
+		"write": {(*conn.Conn).SetWriteDeadline, net.Conn.Write},
+		"both":  {(*conn.Conn).SetDeadline, net.Conn.Read},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c, other := timedPipe(t)
@@ -52,7 +53,7 @@ func TestTimeoutsEndReadsAndWrites(t *testing.T) {
 				late := time.AfterFunc(time.Hour, func() { _ = other.Close() })
 				_, err := of.do(c, make([]byte, 1))
 				late.Stop()
-				if took := time.Since(began); !errors.Is(err, os.ErrDeadlineExceeded) || took < limit || took > limit+timeoutPeriod {
+				if took := time.Since(began); !errors.Is(err, os.ErrDeadlineExceeded) || took != limit {
 					t.Errorf("%s ended after %v with %v, want a timeout after %v", name, took, err, limit)
 				}
 			}
@@ -75,7 +76,7 @@ func TestTimeoutsEndReadsAndWrites(t *testing.T) {
 }
 
 // net/http interrupts a read with a deadline in the distant past, and then continues to read.
-func TestTimeoutsInterruptAtOnce(t *testing.T) {
+func TestDeadlinesInterruptAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, other := timedPipe(t)
@@ -94,30 +95,31 @@ func TestTimeoutsInterruptAtOnce(t *testing.T) {
 	})
 }
 
-// The goroutine of the timeouts ends with the last connection. Otherwise synctest would report it.
-func TestTimeoutsEndWithConnections(t *testing.T) {
+// A deadline that a later one replaces does not end a read or a write, and a write continues where it was.
+func TestReplacedDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &timedListener{}
-		for range 3 {
-			var conns []net.Conn
-			for range 4 {
-				near, far := net.Pipe()
-				defer far.Close()
-				l.Listener = onePipe{near}
-				c, err := l.Accept()
-				if err != nil {
-					t.Fatal(err)
-				}
-				conns = append(conns, c)
-			}
-			time.Sleep(3 * time.Second)
-			for _, c := range conns {
-				_, _ = c.Close(), c.Close()
-			}
+		c, other := timedPipe(t)
+		began := time.Now()
+		if err := errors.Join(c.SetDeadline(began.Add(time.Second)), c.SetDeadline(began.Add(time.Hour))); err != nil {
+			t.Fatal(err)
 		}
-		if n := len(l.timeouts.conns); n > 0 {
-			t.Errorf("%d connections are kept", n)
+		go func() {
+			_, _ = io.ReadFull(other, make([]byte, 3))
+			time.Sleep(time.Minute)
+			rest := make([]byte, 3)
+			_, _ = io.ReadFull(other, rest)
+			_, _ = other.Write(rest)
+		}()
+		if n, err := c.Write([]byte("abcdef")); n != 6 || err != nil {
+			t.Errorf("Write() = %d, %v", n, err)
+		}
+		rest := make([]byte, 3)
+		if _, err := io.ReadFull(c, rest); err != nil || string(rest) != "def" {
+			t.Errorf("read %q, %v", rest, err)
+		}
+		if _, err := c.Read(rest); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != time.Hour {
+			t.Errorf("Read() after %v: %v", time.Since(began), err)
 		}
 	})
 }

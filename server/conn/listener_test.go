@@ -1,10 +1,12 @@
-package places_test
+package conn_test
 
 import (
 	"net"
 	"testing"
 
 	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/server/conn"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Silent connections do not exclude other connections, and another connection does not evict those that spoke.
@@ -15,7 +17,7 @@ func TestListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused := make(chan net.Addr, 1)
-	l := places.Listen(inner, places.New(2, 2), func(addr net.Addr) { refused <- addr })
+	l := conn.Listen(inner, places.New(2, 2), func(nc net.Conn) { refused <- nc.RemoteAddr() })
 	defer l.Close()
 	accepted := make(chan net.Conn, 4)
 	go func() {
@@ -40,7 +42,9 @@ func TestListener(t *testing.T) {
 		t.Helper()
 		client = dial()
 		server = <-accepted
-		server.(*places.Conn).Place.Spoke()
+		if err := server.(*conn.Conn).Keep(trust.Open()); err != nil {
+			t.Error(err)
+		}
 		return client, server
 	}
 	silent := dial()

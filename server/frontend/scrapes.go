@@ -1,0 +1,53 @@
+package frontend
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/snowraft/snowraft/server/conn"
+	"github.com/snowraft/snowraft/server/web"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// scrapes serves metrics as text, without compression. One scrape runs at a time, and requests that come meanwhile share its text.
+// A connection holds the text until it is written.
+type scrapes struct {
+	of      prometheus.Gatherer
+	running singleflight.Group
+}
+
+// ServeHTTP implements http.Handler.
+func (s *scrapes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	text, err, _ := s.running.Do("", func() (any, error) { return s.scrape() })
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	c := conn.From(r.Context())
+	held, err := c.Reserve(r.Context(), int64(len(text.([]byte))))
+	if err != nil {
+		web.Refuse(w, wire.Status(err))
+		return
+	}
+	defer c.Charge(-held)
+	w.Header().Set("Content-Type", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
+	_, _ = w.Write(text.([]byte))
+}
+
+func (s *scrapes) scrape() ([]byte, error) {
+	families, err := s.of.Gather()
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	for _, family := range families {
+		if _, err := expfmt.MetricFamilyToText(&text, family); err != nil {
+			return nil, err
+		}
+	}
+	return text.Bytes(), nil
+}
