@@ -110,6 +110,10 @@ screenshots: ## Make the pictures of the console in docs/images
 root: ## Run the tests that need root: networks, disks and clocks that fail
 	@internal/tools/tagged-tests.sh root $(TESTFLAGS)
 
+.PHONY: siege
+siege: ## Attack the ports for clients of a member in a cgroup of 1 GiB for a minute (root)
+	go test -tags root -count=1 -v ./internal/siegetest $(TESTFLAGS)
+
 .PHONY: packages-test
 packages-test: bin/nfpm ## Install, run and remove the packages under a systemd in namespaces (root; Debian's systemd and rpm)
 	@internal/tools/tagged-tests.sh packages $(TESTFLAGS)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,17 +24,17 @@ const (
 type vault struct {
 	*testing.T
 	*places.Places
-	evicted map[string]bool
+	evicted *sync.Map // names; evictions run in their own goroutines
 }
 
 func newVault(t *testing.T) vault {
-	return vault{t, places.NewBudget(1000, 1000, memory, price), make(map[string]bool)}
+	return vault{t, places.NewBudget(1000, 1000, memory, price), new(sync.Map)}
 }
 
 // open takes a place; a token of 0 leaves it silent.
 func (v vault) open(name, ip string, token uint64) *places.Place {
 	v.Helper()
-	place, ok := v.Take(at(ip), func() { v.evicted[name] = true })
+	place, ok := v.Take(at(ip), func() { v.evicted.Store(name, true) })
 	if !ok {
 		v.Fatalf("no place for %s", name)
 	}
@@ -64,8 +66,12 @@ func (v vault) expect(names ...string) {
 	for _, name := range names {
 		want[name] = true
 	}
-	if fmt.Sprint(want) != fmt.Sprint(v.evicted) {
-		v.Errorf("evicted %v, want %v", v.evicted, want)
+	evicted := make(map[string]bool)
+	for name := range v.evicted.Range {
+		evicted[name.(string)] = true
+	}
+	if !maps.Equal(evicted, want) {
+		v.Errorf("evicted %v, want %v", evicted, want)
 	}
 }
 
@@ -192,7 +198,7 @@ func TestTokenHoldsAShare(t *testing.T) {
 func TestDistrust(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := vault{t, places.NewBudget(2, 2, memory, price), make(map[string]bool)}
+		v := vault{t, places.NewBudget(2, 2, memory, price), new(sync.Map)}
 		v.open("kept", "192.0.2.1", 0).Spoke()
 		gone := v.open("gone", "192.0.2.1", 1)
 		gone.Charge(kib)

@@ -12,9 +12,10 @@ const (
 
 // call is a call whose message has not come, and that is counted on its own.
 type call struct {
-	price   int64       // bytes
-	awaited int64       // bytes for the message of a caller with a token
-	stop    func() bool // stops waiting for the end of the call
+	price    int64       // bytes
+	awaited  int64       // bytes until the message has come
+	stranger bool        // its caller has no valid token yet
+	stop     func() bool // stops waiting for the end of the call
 }
 
 type callKey struct{}
@@ -28,6 +29,7 @@ func (c *Conn) BeginCall(ctx context.Context, headers int64) context.Context {
 	c.Forget()
 	begun := &call{price: CallPrice + max(0, headers-plainHeaders)}
 	if c.caller.Load() == nil {
+		begun.awaited, begun.stranger = StrangerPrice, true
 		c.awaiting.Add(1) // Read counts the message
 	} else if headers > plainHeaders || c.uncounted.Add(1) > maxUncounted {
 		if headers <= plainHeaders {
@@ -65,7 +67,7 @@ func (c *Conn) Arrived(ctx context.Context) int64 {
 
 // arrived returns what a call counted for its message, and more bytes.
 func (c *Conn) arrived(begun *call, more int64) {
-	if begun.awaited == 0 {
+	if begun.stranger {
 		c.awaiting.Add(-1)
 	}
 	c.Charge(-begun.awaited - more)

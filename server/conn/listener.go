@@ -18,9 +18,10 @@ const (
 	CallPrice = 5 << 10
 	// HeaderPrice is the price of a header of a call, in addition to its text.
 	HeaderPrice = 64
-	// AwaitedPrice is the price of the message of a caller with a token, until it has come. What other callers send is counted by
-	// the byte.
+	// AwaitedPrice is added to the call of a caller with a token until its message has come.
 	AwaitedPrice = 11 << 10
+	// StrangerPrice is added to that of another caller, of which the message is counted by the byte.
+	StrangerPrice = 5 << 10
 	// maxMemory is the most that clients may hold.
 	maxMemory = 512 << 20
 )

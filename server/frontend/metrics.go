@@ -31,6 +31,8 @@ var (
 	descReady = kernel.Desc("ready", "1 while this process can issue IDs, otherwise 0.")
 	descBuild = kernel.Desc("build_info", "1; the version of the program is a label.", "version")
 
+	descHeld = kernel.Desc("client_memory_bytes", "Memory that the connections of clients are counted with, in bytes.")
+
 	descCertificate = kernel.Desc("certificate_expiry_timestamp_seconds", "Unix time at which the operator's custom certificate expires; NaN if the process has none.")
 )
 
@@ -43,6 +45,7 @@ func (state) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descBuild
 	ch <- descCertificate
 	ch <- descAsking
+	ch <- descHeld
 }
 
 // Collect implements prometheus.Collector.
@@ -55,6 +58,7 @@ func (s state) Collect(ch chan<- prometheus.Metric) {
 	}
 	ch <- prometheus.MustNewConstMetric(descCertificate, prometheus.GaugeValue, expires)
 	s.server.auth.secretClients(ch)
+	ch <- prometheus.MustNewConstMetric(descHeld, prometheus.GaugeValue, float64(s.server.held()))
 }
 
 // Flag returns 1 for true and 0 for false.

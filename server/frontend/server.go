@@ -193,6 +193,14 @@ func (s *Server) bounded(l net.Listener, protocol string) net.Listener {
 	})
 }
 
+// held returns the number of bytes that the connections of clients hold; 0 until the ports open.
+func (s *Server) held() int64 {
+	if s.clients == nil {
+		return 0
+	}
+	return s.clients.Held()
+}
+
 // open serves a port. If that fails, the process must shut down.
 func (s *Server) open(serve func() error) {
 	s.wg.Go(func() {
