@@ -1,14 +1,167 @@
 package frontend
 
 import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/conn"
+	"github.com/snowraft/snowraft/server/kernel"
 )
+
+// scripted is a source whose IDs of the layout "soon" are not in memory. The layout "broken" panics at once, and "broken soon" later.
+type scripted struct{ kernel.Source }
+
+func (scripted) TryTake(ids []allocator.Range, layout string, count uint32, _ uint64) ([]allocator.Range, uint32) {
+	if layout == "broken" {
+		panic("broken")
+	}
+	if strings.HasSuffix(layout, "soon") {
+		return append(ids, allocator.Range{First: 1, Count: 1, Step: 1}), count - 1
+	}
+	return append(ids, allocator.Range{First: 1, Count: count, Step: 1}), 0
+}
+
+func (scripted) Take(_ context.Context, ids []allocator.Range, layout string, count uint32, _ uint64) ([]allocator.Range, error) {
+	if layout == "broken soon" {
+		panic("broken")
+	}
+	return append(ids, allocator.Range{First: 100, Count: count, Step: 1}), nil
+}
+
+func (scripted) TryNext(_ context.Context, sequence string, count uint64) (member.Numbering, bool) {
+	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, sequence != "soon"
+}
+
+func (scripted) Next(_ context.Context, _ string, count uint64, _ string) (member.Numbering, error) {
+	return member.Numbering{Numbers: allocator.Numbers{First: 100, Count: count}}, nil
+}
+
+// A request on a stream has the answer of its call, whether it waits or not. A failure ends its request only. Large answers take
+// memory until they are sent.
+func TestRequestsOnStreams(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, requestsOnStreams)
+}
+
+func requestsOnStreams(t *testing.T) {
+	s := New(Config{What: "member", State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Logger: slog.New(slog.DiscardHandler)})
+	s.issuer = s.kernel.Issuer(scripted{})
+	g := s.newGRPC(nil)
+	snowraftv1.RegisterIdServiceServer(g, snowraftv1.UnimplementedIdServiceServer{})
+	snowraftv1.RegisterSequenceServiceServer(g, snowraftv1.UnimplementedSequenceServiceServer{})
+	budget, client := overPipe(t, g)
+	ids, err := snowraftv1.NewIdServiceClient(client).StreamIds(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct {
+		layout string
+		count  uint32
+		ranges int
+		reason string
+	}{
+		{"", 5, 1, ""},
+		{"soon", 5, 2, ""},
+		{"broken", 5, 0, rpc.Internal},
+		{"broken soon", 5, 0, rpc.Internal},
+		{"", 2_000_000, 0, rpc.InvalidArgument},
+		{"", 100_000, 1, ""},
+		{"soon", 100_000, 2, ""},
+		{"broken", 100_000, 0, rpc.Internal},
+		{"", 1, 1, ""},
+	} {
+		req := &snowraftv1.StreamIdsRequest{Id: uint64(i + 1), Request: &snowraftv1.GenerateIdsRequest{Layout: c.layout, Count: c.count}}
+		if err := ids.Send(req); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := ids.Recv()
+		if err != nil || resp.GetId() != req.GetId() || rpc.FromError(status.ErrorProto(resp.GetError())).Reason != c.reason || len(resp.GetResponse().GetRanges()) != c.ranges {
+			t.Errorf("%d IDs of %q: %v, %v", c.count, c.layout, resp, err)
+		}
+	}
+	numbers, err := snowraftv1.NewSequenceServiceClient(client).StreamNumbers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"now", "soon"} {
+		if err := numbers.Send(&snowraftv1.StreamNumbersRequest{Id: 7, Request: &snowraftv1.NextNumbersRequest{Sequence: name, Count: 3}}); err != nil {
+			t.Fatal(err)
+		}
+		if resp, err := numbers.Recv(); err != nil || resp.GetId() != 7 || resp.GetResponse().GetFirst() != []int64{1, 100}[i] {
+			t.Errorf("numbers of %q: %v, %v", name, resp, err)
+		}
+	}
+	for _, end := range []func() error{ids.CloseSend, numbers.CloseSend} {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := ids.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("the stream ended with %v", err)
+	}
+	synctest.Wait()
+	if held := budget.Held(); held > conn.Price+16<<10 {
+		t.Errorf("%d bytes are held after the streams", held)
+	}
+}
+
+// failing is a service that panics.
+type failing struct {
+	snowraftv1.UnimplementedIdServiceServer
+}
+
+func (failing) GenerateIds(context.Context, *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+	panic("broken")
+}
+
+// A call that panics returns the memory for its answer.
+func TestPanicReturnsMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, panicReturnsMemory)
+}
+
+func panicReturnsMemory(t *testing.T) {
+	s := New(Config{What: "member", State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Logger: slog.New(slog.DiscardHandler)})
+	g := s.newGRPC(nil)
+	snowraftv1.RegisterIdServiceServer(g, failing{})
+	budget, client := overPipe(t, g)
+	_, err := snowraftv1.NewIdServiceClient(client).GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Count: 100_000})
+	synctest.Wait()
+	if held := budget.Held(); held > conn.Price+16<<10 || rpc.FromError(err).Reason != rpc.Internal {
+		t.Errorf("%v, and %d bytes are held", err, held)
+	}
+}
+
+// overPipe serves in memory, and returns the memory of its clients and a client.
+func overPipe(t *testing.T, g *grpc.Server) (*places.Places, *grpc.ClientConn) {
+	t.Helper()
+	pipes := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	budget := conn.NewBudget(100, 256*mib)
+	go func() { _ = g.Serve(conn.Listen(remoteListener{pipes}, budget, func(net.Conn) {})) }()
+	t.Cleanup(g.Stop)
+	client, err := grpc.NewClient("passthrough:///pipe", grpc.WithContextDialer(pipes.dial), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return budget, client
+}
 
 // A stream of a caller without a valid token ends at its first request, so that unknown callers hold no memory for it.
 func TestStreamOfUnauthenticatedCallerEnds(t *testing.T) {
