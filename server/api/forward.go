@@ -127,8 +127,8 @@ func (s *Services) forwarded(ctx context.Context) bool {
 	return len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0
 }
 
-// patience is the time that a member waits for the leader's answer to a call that it can answer itself, with less knowledge.
-const patience = time.Second
+// askTimeout is the time that a member waits for the leader's answer to a call that it can answer itself, with less knowledge.
+const askTimeout = time.Second
 
 // askLeader returns the leader's answer to a call that changes nothing. If ok is false, this member answers: it leads, the call was
 // forwarded, or no leader answers in time.
@@ -138,7 +138,7 @@ func askLeader[R proto.Message](ctx context.Context, s *Services, method string,
 	if s.forwarded(ctx) || node.IsLeader() || !known || leader.ID == node.ID() {
 		return reply, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	reply = rpc.RuleOf(method).Reply().(R)
 	return reply, s.Invoker.Invoke(ctx, leader, method, req, reply) == nil

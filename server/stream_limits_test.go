@@ -55,36 +55,37 @@ func TestStreamsOccupyAllWorkers(t *testing.T) {
 }
 
 // A client that reads nothing from its stream stops only that stream. The member still serves other clients, and finishes the
-// waiting requests of the stream, although it cannot send their answers. The test runs in real time: the stream holds a lock while
-// it waits to send, which would stop a bubble.
+// waiting requests of the stream, although it cannot send their answers.
 func TestUnreadStreamStopsOnlyItself(t *testing.T) {
 	t.Parallel()
-	n := startCluster(t, 1)[0]
-	client, deaf := dialDeaf(t, n.server.APIAddr())
-	stream, err := client.StreamIds(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &idStream{t, stream, 0}
-	s.ask(nil)
-	now := expand(s.answer().GetResponse())[0]
-	deaf.Store(true)
-	for range 40 { // the requests wait, and the member answers them while the client reads nothing
-		s.ask(&snowraftv1.GenerateIdsRequest{After: ahead(now, 100*time.Millisecond)})
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var sending sync.WaitGroup
-	defer sending.Wait()
-	defer cancel()
-	large, err := client.StreamIds(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sending.Go(func() {
-		for large.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{Count: 10_000, Packed: new(true)}}) == nil {
-		} // the loop ends when the member reads no more
+	inBubble(t, func(t *testing.T) {
+		n := startCluster(t, 1)[0]
+		client, deaf := dialDeaf(t, n.server.APIAddr())
+		stream, err := client.StreamIds(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &idStream{t, stream, 0}
+		s.ask(nil)
+		now := expand(s.answer().GetResponse())[0]
+		deaf.Store(true)
+		for range 40 { // the requests wait, and the member answers them while the client reads nothing
+			s.ask(&snowraftv1.GenerateIdsRequest{After: ahead(now, 100*time.Millisecond)})
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var sending sync.WaitGroup
+		defer sending.Wait()
+		defer cancel()
+		large, err := client.StreamIds(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sending.Go(func() {
+			for large.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{Count: 10_000, Packed: new(true)}}) == nil {
+			} // the loop ends when the member reads no more
+		})
+		n.prompt(patience)
+		n.prompt(patience)
 	})
-	n.prompt(patience)
-	n.prompt(patience)
 }
