@@ -285,7 +285,7 @@ func TestUnusedStreamIsFinished(t *testing.T) {
 		}
 		w.answers <- answer(1)
 		time.Sleep(2 * time.Minute)
-		if s.Open() || !w.finished {
+		if synctest.Wait(); s.Open() || !w.finished {
 			t.Error("an unused stream is open")
 		}
 	})
