@@ -11,7 +11,8 @@ import (
 )
 
 // Generate serves a request for IDs.
-func (i *Issuer) Generate(ctx context.Context, a trust.Admission, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+func (i *Issuer) Generate(ctx context.Context, a trust.Admission,
+	req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 	t := NewTaking()
 	defer t.Free()
 	if resp, err := i.TryGenerate(&a, t, req); resp != nil || err != nil {
@@ -37,7 +38,8 @@ func (i *Issuer) TryGenerate(a *trust.Admission, t *Taking, req *snowraftv1.Gene
 }
 
 // GenerateRest waits for the IDs that TryGenerate did not take.
-func (i *Issuer) GenerateRest(ctx context.Context, a *trust.Admission, t *Taking, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+func (i *Issuer) GenerateRest(ctx context.Context, a *trust.Admission, t *Taking,
+	req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 	count := max(req.GetCount(), 1)
 	if err := i.TakeRest(ctx, a, t, req.GetLayout(), count, uint64(req.GetAfter())); err != nil { //nolint:gosec // checked by TryGenerate
 		return nil, err

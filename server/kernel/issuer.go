@@ -221,7 +221,8 @@ func (i *Issuer) TryNext(ctx context.Context, a trust.Admission, sequence string
 
 // NextNumbers serves a request for numbers. A relayed request is answered as the leader. Its numbers count at the other member, also
 // against the rate.
-func (i *Issuer) NextNumbers(ctx context.Context, a trust.Admission, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
+func (i *Issuer) NextNumbers(ctx context.Context, a trust.Admission,
+	req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
 	sequence, count := req.GetSequence(), uint64(req.GetCount())
 	if !i.relayed(ctx) {
 		n, err := i.Next(ctx, a, sequence, count, req.GetRequestId())
