@@ -11,19 +11,14 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// maxLayouts is the largest number of layout names in an overview.
-const maxLayouts = 1000
-
 // compose returns an overview of the present state.
 func (c *collector) compose(now clock.Reading, members []*snowraftv1.Member) *snowraftv1.Overview {
 	own := c.self.status
-	layouts := c.hub.source.Layouts()
 	o := &snowraftv1.Overview{
 		ClusterId: own.GetClusterId(), ComposedBy: own.GetName(), ComposedAtMs: c.at(now.Mono),
 		LeaderId: own.GetLeaderId(), LeaderName: own.GetLeaderName(), Term: own.GetTerm(),
 		ObservedClockAtMs: own.GetObservedClockAtMs(),
 		WaitThresholdMs:   own.GetConfig().GetWaitThresholdMs(), MaxClockOffsetMs: own.GetConfig().GetMaxClockOffsetMs(),
-		Layouts: layouts[:min(len(layouts), maxLayouts)],
 	}
 	for _, m := range members {
 		m.Name = cmp.Or(m.GetName(), m.GetId()) // a member that was not heard since the start of this process has no known name
@@ -128,6 +123,5 @@ func fingerprint(o *snowraftv1.Overview) string {
 			fmt.Fprintf(&b, ",%d %d %d %v %s", l.GetWorker(), l.GetToken(), l.GetServeUntilAtMs(), l.GetIdle(), l.GetProblem())
 		}
 	}
-	fmt.Fprint(&b, o.GetLayouts())
 	return b.String()
 }

@@ -52,8 +52,6 @@ type Source interface {
 	// Ask requests the status of another member. The error wraps ErrRefused if the member's address refuses connections,
 	// and ErrReplaced if another member answers there.
 	Ask(ctx context.Context, member *snowraftv1.Member) (*snowraftv1.GetStatusResponse, error)
-	// Layouts returns the names of all layouts, sorted.
-	Layouts() []string
 }
 
 // Config describes a Hub. Both fields are required.

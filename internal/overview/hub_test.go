@@ -82,8 +82,6 @@ func (f *fakeCluster) Ask(ctx context.Context, m *snowraftv1.Member) (*snowraftv
 	return f.status(m.GetId()), nil
 }
 
-func (f *fakeCluster) Layouts() []string { return []string{"default"} }
-
 func (f *fakeCluster) set(which map[string]bool, name string, value bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

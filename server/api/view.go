@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/cluster"
-	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/overview"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -106,14 +105,4 @@ func (o outlook) refuses(ctx context.Context, address string) bool {
 		_ = conn.Close() // nothing was sent
 	}
 	return errors.Is(err, syscall.ECONNREFUSED)
-}
-
-// Layouts implements overview.Source.
-func (o outlook) Layouts() (names []string) {
-	o.Member.State().View(func(s *fsm.State) {
-		for _, l := range s.Layouts() {
-			names = append(names, l.Layout.Name())
-		}
-	})
-	return names
 }

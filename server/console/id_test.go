@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode"
@@ -38,13 +39,18 @@ func (i *ids) set(resp *snowraftv1.WhoIsResponse, err error) {
 	i.resp, i.err = resp, err
 }
 
-// layouts is a fake LayoutService with the default layout.
+// layouts is a fake LayoutService with the default layout and more.
 type layouts struct {
 	snowraftv1.UnimplementedLayoutServiceServer
+	more atomic.Pointer[snowraftv1.Layout]
 }
 
-func (layouts) ListLayouts(context.Context, *snowraftv1.ListLayoutsRequest) (*snowraftv1.ListLayoutsResponse, error) {
-	return &snowraftv1.ListLayoutsResponse{Layouts: []*snowraftv1.Layout{rpc.Layout(snowflake.Default().Spec())}}, nil
+func (l *layouts) ListLayouts(context.Context, *snowraftv1.ListLayoutsRequest) (*snowraftv1.ListLayoutsResponse, error) {
+	resp := &snowraftv1.ListLayoutsResponse{Layouts: []*snowraftv1.Layout{rpc.Layout(snowflake.Default().Spec())}}
+	if more := l.more.Load(); more != nil {
+		resp.Layouts = append(resp.Layouts, more)
+	}
+	return resp, nil
 }
 
 // issued returns an ID that worker 3 issued a minute ago, and the window of that ID.

@@ -124,7 +124,7 @@ func healthy() *snowraftv1.Overview {
 	const at = 1_800_000_000_000
 	o := &snowraftv1.Overview{
 		ClusterId: "c1", ComposedBy: "a", ComposedAtMs: at, LeaderName: "b", Term: 7, WaitThresholdMs: 1000, MaxClockOffsetMs: 500,
-		ObservedClockAtMs: at - 5, Quorum: &snowraftv1.Quorum{Voters: 3, Alive: 3, MayFail: 1}, Layouts: []string{"default"},
+		ObservedClockAtMs: at - 5, Quorum: &snowraftv1.Quorum{Voters: 3, Alive: 3, MayFail: 1},
 		Verdict: &snowraftv1.Verdict{
 			Level: snowraftv1.VerdictLevel_VERDICT_LEVEL_GOOD, ServesUntilAtMs: at + 500_000,
 			Sentence: "3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC.",
@@ -145,6 +145,7 @@ type rig struct {
 	t       *testing.T
 	cluster *cluster
 	ids     *ids
+	layouts *layouts
 	console *console.Console
 }
 
@@ -154,9 +155,9 @@ func newRig(t *testing.T, change ...func(*console.Config)) *rig {
 	l := bufconn.Listen(64 << 10)
 	g := grpc.NewServer()
 	snowraftv1.RegisterViewServiceServer(g, r.cluster)
-	r.ids = &ids{}
+	r.ids, r.layouts = &ids{}, &layouts{}
 	snowraftv1.RegisterIdServiceServer(g, r.ids)
-	snowraftv1.RegisterLayoutServiceServer(g, layouts{})
+	snowraftv1.RegisterLayoutServiceServer(g, r.layouts)
 	snowraftv1.RegisterWorkerServiceServer(g, workers{})
 	go g.Serve(l)
 	t.Cleanup(g.Stop) // after the console has closed

@@ -46,7 +46,14 @@ type window struct {
 
 func loadWindows(ctx context.Context, api *API, in *input) (any, error) {
 	after := in.query.Get("after")
-	w := &windows{Layout: cmp.Or(in.query.Get("layout"), snowflake.Default().Name()), Layouts: in.overview.GetLayouts(), Command: "snowraft worker list"}
+	w := &windows{Layout: cmp.Or(in.query.Get("layout"), snowflake.Default().Name()), Command: "snowraft worker list"}
+	own, err := ownLayouts(ctx, api)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range own {
+		w.Layouts = append(w.Layouts, l.Name())
+	}
 	resp, err := api.Workers.ListWorkers(ctx, &snowraftv1.ListWorkersRequest{Layout: w.Layout, PageSize: workersOnPage, PageToken: after})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // workers is a fake WorkerService. Its second page is empty.
@@ -53,11 +54,11 @@ func TestWindowsListWorkersAndHolders(t *testing.T) {
 func TestWindowsChooseALayout(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	o := healthy()
-	o.Layouts = []string{"default", "orders"}
-	r.cluster.set(o, nil)
-	r.wants(r.ask("GET", "/console/windows?layout=orders", "").Body.String(), `<option selected>orders</option>`, "Layout orders: ",
-		"snowraft worker list --layout orders", `href="../console/windows?after=4%265&amp;layout=orders"`)
+	r.wants(r.ask("GET", "/console/windows", "").Body.String(), "!<select")
+	other, _ := snowflake.Preset("discord")
+	r.layouts.more.Store(rpc.Layout(other.Spec()))
+	r.wants(r.ask("GET", "/console/windows?layout=discord", "").Body.String(), `<option>default</option><option selected>discord</option>`, "Layout discord: ",
+		"snowraft worker list --layout discord", `href="../console/windows?after=4%265&amp;layout=discord"`)
 	r.wants(r.ask("GET", "/console/windows?layout=nope", "").Body.String(), "Layout &#34;nope&#34; does not exist.")
 }
 

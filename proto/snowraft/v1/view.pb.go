@@ -420,7 +420,9 @@ type Overview struct {
 	MaxClockOffsetMs int64 `protobuf:"varint,11,opt,name=max_clock_offset_ms,json=maxClockOffsetMs,proto3" json:"max_clock_offset_ms,omitempty"`
 	// Sorted by name.
 	Members []*MemberView `protobuf:"bytes,12,rep,name=members,proto3" json:"members,omitempty"`
-	// Names of all layouts, sorted; at most 1000.
+	// Always empty: ListLayouts returns the layouts.
+	//
+	// Deprecated: Marked as deprecated in snowraft/v1/view.proto.
 	Layouts []string `protobuf:"bytes,13,rep,name=layouts,proto3" json:"layouts,omitempty"`
 	// Always absent.
 	//
@@ -544,6 +546,7 @@ func (x *Overview) GetMembers() []*MemberView {
 	return nil
 }
 
+// Deprecated: Marked as deprecated in snowraft/v1/view.proto.
 func (x *Overview) GetLayouts() []string {
 	if x != nil {
 		return x.Layouts
@@ -1665,7 +1668,7 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\x14WatchOverviewRequest\x12.\n" +
 	"\x11windows_of_layout\x18\x01 \x01(\tB\x02\x18\x01R\x0fwindowsOfLayout\"J\n" +
 	"\x15WatchOverviewResponse\x121\n" +
-	"\boverview\x18\x01 \x01(\v2\x15.snowraft.v1.OverviewR\boverview\"\xb2\x04\n" +
+	"\boverview\x18\x01 \x01(\v2\x15.snowraft.v1.OverviewR\boverview\"\xb6\x04\n" +
 	"\bOverview\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1f\n" +
@@ -1682,8 +1685,8 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\x11wait_threshold_ms\x18\n" +
 	" \x01(\x03R\x0fwaitThresholdMs\x12-\n" +
 	"\x13max_clock_offset_ms\x18\v \x01(\x03R\x10maxClockOffsetMs\x121\n" +
-	"\amembers\x18\f \x03(\v2\x17.snowraft.v1.MemberViewR\amembers\x12\x18\n" +
-	"\alayouts\x18\r \x03(\tR\alayouts\x128\n" +
+	"\amembers\x18\f \x03(\v2\x17.snowraft.v1.MemberViewR\amembers\x12\x1c\n" +
+	"\alayouts\x18\r \x03(\tB\x02\x18\x01R\alayouts\x128\n" +
 	"\awindows\x18\x0e \x01(\v2\x1a.snowraft.v1.LayoutWindowsB\x02\x18\x01R\awindows\"\xb5\x01\n" +
 	"\aVerdict\x12/\n" +
 	"\x05level\x18\x01 \x01(\x0e2\x19.snowraft.v1.VerdictLevelR\x05level\x12\x1a\n" +
