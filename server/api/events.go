@@ -102,35 +102,17 @@ func (v views) eventsOfOthers(ctx context.Context, req *snowraftv1.ListEventsReq
 	ctx, cancel := context.WithTimeout(ctx, eventsTimeout)
 	defer cancel()
 	ask := &snowraftv1.ListEventsRequest{Kinds: req.GetKinds(), Local: true, PageToken: req.GetPageToken(), PageSize: int32(min(size+1, 1000))} //nolint:gosec // small
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for _, m := range v.Member.Node().Members() {
-		if m.ID == v.Member.Node().ID() || !isOneOf(req.GetMember(), m.Name, m.ID) {
-			continue
-		}
-		wg.Go(func() {
-			theirs, err := v.eventsOf(ctx, m, ask)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				unreached = append(unreached, cmp.Or(m.Name, m.ID))
-				return
-			}
-			all = append(all, theirs...)
-		})
-	}
-	wg.Wait()
-	slices.Sort(unreached)
+	members := slices.DeleteFunc(v.Member.Node().Members(), func(m cluster.Member) bool { return !isOneOf(req.GetMember(), m.Name, m.ID) })
+	var mu sync.Mutex // guards all
+	unreached = v.callOthers(members, func(m cluster.Member) error {
+		resp := new(snowraftv1.ListEventsResponse)
+		err := v.Invoker.Invoke(ctx, m, snowraftv1.ViewService_ListEvents_FullMethodName, ask, resp)
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, resp.GetEvents()...) // none after an error
+		return err
+	})
 	return all, unreached
-}
-
-func (v views) eventsOf(ctx context.Context, m cluster.Member, req *snowraftv1.ListEventsRequest) ([]*snowraftv1.Event, error) {
-	if !m.Alive {
-		return nil, cluster.ErrNotAlive
-	}
-	resp := new(snowraftv1.ListEventsResponse)
-	err := v.Invoker.Invoke(ctx, m, snowraftv1.ViewService_ListEvents_FullMethodName, req, resp)
-	return resp.GetEvents(), err
 }
 
 // place is the position of an event in a list of the events of all members.

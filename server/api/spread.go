@@ -19,30 +19,30 @@ const spreadTimeout = 2 * time.Second
 func (s *Services) spread(ctx context.Context, index uint64) []string {
 	ctx, cancel := context.WithTimeout(ctx, spreadTimeout)
 	defer cancel()
+	return s.callOthers(s.Member.Node().Members(), func(m cluster.Member) error {
+		return s.Invoker.Invoke(ctx, m, peerv1.PeerService_AwaitIndex_FullMethodName,
+			&peerv1.AwaitIndexRequest{Index: index}, new(peerv1.AwaitIndexResponse))
+	})
+}
+
+// callOthers makes a call to each of the members at the same time, except this one. It returns the sorted names of the members
+// whose call failed, and of those that are not alive, which get none.
+func (s *Services) callOthers(members []cluster.Member, call func(m cluster.Member) error) (unreached []string) {
 	var mu sync.Mutex
-	var unreached []string
 	var wg sync.WaitGroup
-	for _, m := range s.Member.Node().Members() {
+	for _, m := range members {
 		if m.ID == s.Member.Node().ID() {
 			continue
 		}
 		wg.Go(func() {
-			if s.await(ctx, m, index) != nil {
+			if !m.Alive || call(m) != nil {
 				mu.Lock()
+				defer mu.Unlock()
 				unreached = append(unreached, cmp.Or(m.Name, m.ID))
-				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
 	slices.Sort(unreached)
 	return unreached
-}
-
-func (s *Services) await(ctx context.Context, m cluster.Member, index uint64) error {
-	if !m.Alive {
-		return cluster.ErrNotAlive
-	}
-	return s.Invoker.Invoke(ctx, m, peerv1.PeerService_AwaitIndex_FullMethodName,
-		&peerv1.AwaitIndexRequest{Index: index}, new(peerv1.AwaitIndexResponse))
 }
