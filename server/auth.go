@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"crypto/tls"
 	"time"
 
@@ -19,15 +18,6 @@ func (s *Server) auth() (*frontend.Auth, *tokenTable) {
 	authorizer := trust.NewAuthorizer(tokens)
 	authorizer.Address = frontend.Address
 	return &frontend.Auth{Tokens: authorizer, Keys: s.cfg.Keys, Uses: new(trust.Uses)}, tokens
-}
-
-// auditLog returns the log of administrative calls. An open cluster has one too: the log then shows the calls, but not their
-// callers.
-func (s *Server) auditLog() *trust.AuditLog {
-	if s.cfg.AuditLog == nil {
-		return trust.NewAuditLog(nil, s.logger)
-	}
-	return s.cfg.AuditLog
 }
 
 // tls returns a function that makes the TLS configuration of a client port with given protocols; nil in an open cluster.
@@ -53,20 +43,4 @@ func (s *Server) pin() string {
 		return ""
 	}
 	return s.cfg.Keys.Signing().Authority().Pin()
-}
-
-// verify returns the function that verifies the text of a token; nil in an open cluster.
-func verify(auth *frontend.Auth) func(context.Context, string) (*trust.Principal, error) {
-	if auth == nil {
-		return nil
-	}
-	return auth.Tokens.Authenticate
-}
-
-// uses returns the uses of tokens and secrets; nil in an open cluster.
-func uses(auth *frontend.Auth) *trust.Uses {
-	if auth == nil {
-		return nil
-	}
-	return auth.Uses
 }

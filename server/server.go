@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	auth, tokens := s.auth()
 	s.endpoints = frontend.New(frontend.Config{
 		What: "member", Version: cfg.Version, Logger: logger, Ports: p.Ports, State: stateCollector{s, tokens}, Named: s.rooms,
-		Ready: func() error { return s.member.Ready() }, Auth: auth, Audit: s.auditLog(), Certificate: cfg.OwnCertificate,
+		Ready: func() error { return s.member.Ready() }, Auth: auth, Audit: cmp.Or(cfg.AuditLog, trust.NewAuditLog(nil, logger)), Certificate: cfg.OwnCertificate,
 		Tracer: cfg.Tracer,
 	})
 	s.member, err = member.Open(member.Config{
@@ -93,15 +94,19 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	router := route.New(s.member, s.peers)
 	issuer := s.Kernel().Issuer(kernel.FromMember(s.member, router, func(ctx context.Context) (context.Context, error) { return s.api.Acting(ctx) }))
 	s.receipts = &receipts{trust: trust.Receipts{Keys: cfg.Keys}, history: s.member, logger: logger}
-	s.api = api.New(api.Config{
+	services := api.Config{
 		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
-		Ready: s.Ready, Issued: s.Kernel().Issued, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Uses: uses(auth), OwnCertificate: cfg.OwnCertificate, AddressProblem: s.moved.problem, Pin: s.pin,
-		Verify: verify(auth), Dial: cfg.network().DialContext,
+		Ready: s.Ready, Issued: s.Kernel().Issued, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Pin: s.pin,
+		OwnCertificate: cfg.OwnCertificate, AddressProblem: s.moved.problem, Dial: cfg.network().DialContext,
 		Debug: diagnose.New(diagnose.Source{
 			Member: s.member, Metrics: s.endpoints.Metrics(), Settings: s.settings(),
 			Name: cfg.Name, Version: cfg.Version, DataDir: cfg.DataDir,
 		}),
-	})
+	}
+	if auth != nil {
+		services.Uses, services.Verify = auth.Uses, auth.Tokens.Authenticate
+	}
+	s.api = api.New(services)
 	twitter := &twitterLayout{created: make(chan struct{})}
 	err = s.endpoints.Open(frontend.Behind{
 		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Accept: s.api.Accept, Serve: s.api.Serve,

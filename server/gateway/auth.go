@@ -20,14 +20,6 @@ func (g *Gateway) auth(m *members) *frontend.Auth {
 	return &frontend.Auth{Tokens: remote}
 }
 
-// auditLog returns the log of administrative calls.
-func (g *Gateway) auditLog() *trust.AuditLog {
-	if g.cfg.AuditLog == nil {
-		return trust.NewAuditLog(nil, g.cfg.Logger)
-	}
-	return g.cfg.AuditLog
-}
-
 // tls returns a function that makes the TLS configuration of a port with given protocols; nil if the gateway has no certificate.
 func (g *Gateway) tls() func(protocols ...string) *tls.Config {
 	if g.cfg.OwnCertificate == nil {

@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // endpoints is an alias with a lower-case name: Gateway embeds it, so its methods are exported and the field is not.
@@ -86,7 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	})
 	g.endpoints = frontend.New(frontend.Config{
 		What: "gateway", Version: cfg.Version, Logger: cfg.Logger.With("gateway", cfg.Name), Ports: ports, Ready: g.client.Ready, State: collector{g, asked},
-		Auth: g.auth(m), Audit: g.auditLog(), Certificate: g.cfg.OwnCertificate, Tracer: cfg.Tracer,
+		Auth: g.auth(m), Audit: cmp.Or(cfg.AuditLog, trust.NewAuditLog(nil, cfg.Logger)), Certificate: g.cfg.OwnCertificate, Tracer: cfg.Tracer,
 	})
 	issuer := g.Kernel().Issuer(g.source)
 	err = g.endpoints.Open(frontend.Behind{
