@@ -139,7 +139,7 @@ func (h *Hub) use() {
 		if h.used.Reset(linger) {
 			return
 		}
-		h.end() // its time has just passed
+		h.end() // expired a moment ago
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	c := newCollector(h, stop)
