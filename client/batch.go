@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// longSince is the time after which a batch that a caller joins is over or slow, if the machine is not too busy to run
+// slowAtLatest is the time after which a batch that a caller joins is over or slow, if the machine is not too busy to run
 // timers in time. A waiting batch begins at the latest when another batch is overdue, and is itself overdue after the
 // same time.
-const longSince = 4 * overdue
+const slowAtLatest = 4 * overdue
 
 // grace is the time after the client's timeout for which a caller without a deadline still waits for its request. The error
 // of a request whose deadline has passed is more specific than the caller's own.
@@ -31,8 +31,8 @@ type batch[R any] struct {
 	member  string                  // address of the member that has the request on a stream; empty if none
 	calling bool                    // a call was made or is about to be made
 	cancel  context.CancelCauseFunc // cancels that call
-	checked bool                    // the member was checked by checkOn
-	over    bool                    // answer and err are set
+	probed  bool                    // the member was checked by checkOn
+	ended   bool                    // answer and err are set
 
 	soon   chan struct{} // closed once the batch is over or slow
 	done   chan struct{} // closed once a slow batch is over; nil unless it is slow, and set before soon is closed
@@ -46,7 +46,7 @@ type batch[R any] struct {
 // the batch is slow, after some 10 ms, that their contexts were canceled.
 func (b *batch[R]) wait(ctx context.Context, first bool, timeout time.Duration) error {
 	deadline, ok := ctx.Deadline()
-	if !first && (!ok || deadline.Sub(b.opened) > longSince) {
+	if !first && (!ok || deadline.Sub(b.opened) > slowAtLatest) {
 		<-b.soon
 	} else if err := receive(ctx, b.soon); err != nil {
 		return err

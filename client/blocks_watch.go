@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// blocksLook is the time limit of one request for the sequence. It also limits the delay of the first caller after a
+// blocksRefreshTimeout is the time limit of one request for the sequence. It also limits the delay of the first caller after a
 // pause while no member can be reached.
-const blocksLook = 2 * time.Second
+const blocksRefreshTimeout = 2 * time.Second
 
 // The states of use of a blocksWatch.
 const (
@@ -32,9 +32,9 @@ type blocksWatch struct {
 	revision atomic.Uint64
 	latest   atomic.Pointer[blocksState]
 
-	every time.Duration
-	ask   func(ctx context.Context) (blocksState, error)
-	gone  func() // called when the sequence does not exist any longer
+	every     time.Duration
+	query     func(ctx context.Context) (blocksState, error)
+	onDeleted func() // called when the sequence does not exist any longer
 
 	life  context.Context
 	stop  context.CancelFunc
@@ -46,7 +46,7 @@ type blocksWatch struct {
 }
 
 func newBlocksWatch(every time.Duration, ask func(ctx context.Context) (blocksState, error)) *blocksWatch {
-	w := &blocksWatch{every: every, ask: ask}
+	w := &blocksWatch{every: every, query: ask}
 	w.latest.Store(new(blocksState))
 	w.life, w.stop = context.WithCancel(context.Background())
 	return w
@@ -90,7 +90,7 @@ func (w *blocksWatch) begin(ctx context.Context) error {
 }
 
 func (w *blocksWatch) run() {
-	w.look()
+	w.refresh()
 	w.mu.Lock()
 	w.use.Store(busy)
 	close(w.first)
@@ -100,18 +100,18 @@ func (w *blocksWatch) run() {
 		if !w.use.CompareAndSwap(busy, quiet) && w.use.CompareAndSwap(quiet, idle) {
 			return
 		}
-		w.look()
+		w.refresh()
 	}
 }
 
-// look requests the state once. If no member answers, the state stays as it is.
-func (w *blocksWatch) look() {
-	ctx, cancel := context.WithTimeout(w.life, blocksLook)
+// refresh requests the state once. If no member answers, the state stays as it is.
+func (w *blocksWatch) refresh() {
+	ctx, cancel := context.WithTimeout(w.life, blocksRefreshTimeout)
 	defer cancel()
-	s, err := w.ask(ctx)
+	s, err := w.query(ctx)
 	if err != nil {
 		if errors.Is(err, ErrUnknownSequence) {
-			w.gone()
+			w.onDeleted()
 		}
 		return
 	}

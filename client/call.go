@@ -31,16 +31,16 @@ func newCall(ctx context.Context, c *caller, method string, req any, opts []grpc
 	call := &call{caller: c, method: method, req: req, callOpts: opts, policy: policyOf(method, req), began: time.Now()}
 	call.interim, _ = ctx.Value(interimKey{}).(*interim)
 	if c.opts.oneShot { // direct divides the time among the members
-		call.policy.patience, call.policy.hedged = 0, false
+		call.policy.tryTimeout, call.policy.hedged = 0, false
 	}
 	return call
 }
 
-func (c *call) note(e *Error) {
+func (c *call) addError(e *Error) {
 	e.nth = len(c.round)
 	c.round = append(c.round, e)
 	if c.interim != nil {
-		c.interim.Store(c.alone(c.most()))
+		c.interim.Store(c.withOthers(c.mostSpecific()))
 	}
 }
 
@@ -54,10 +54,10 @@ func (c *call) tried() (members []string) {
 	return members
 }
 
-func (c *call) nextRound() { c.before, c.former, c.round = c.most(), c.round, nil }
+func (c *call) nextRound() { c.before, c.former, c.round = c.mostSpecific(), c.round, nil }
 
-// most returns the most specific error: one with a member's reason if there is any, and of these the latest.
-func (c *call) most() *Error {
+// mostSpecific returns the mostSpecific specific error: one with a member's reason if there is any, and of these the latest.
+func (c *call) mostSpecific() *Error {
 	best := c.before
 	for _, e := range c.round {
 		if best == nil || e.Reason != "" || best.Reason == "" {
@@ -69,28 +69,28 @@ func (c *call) most() *Error {
 
 // failure returns the error of a call that is not retried because of cause.
 func (c *call) failure(cause error) error {
-	e := *c.most()
+	e := *c.mostSpecific()
 	e.cause = cause
-	return c.alone(&e)
+	return c.withOthers(&e)
 }
 
-// settled returns the error of a call that no other member would serve either.
-func (c *call) settled(e *Error) error {
+// finalError returns the error of a call that no other member would serve either.
+func (c *call) finalError(e *Error) error {
 	if c.opts.oneShot {
 		return e
 	}
-	return c.alone(e)
+	return c.withOthers(e)
 }
 
-// hopeless reports whether a one-shot call ends with this round: no member expects to answer in a
+// givesUp reports whether a one-shot call ends with this round: no member expects to answer in a
 // moment, or electionTime has passed.
-func (c *call) hopeless() bool {
+func (c *call) givesUp() bool {
 	return c.opts.oneShot && (time.Since(c.began) > electionTime || !slices.ContainsFunc(c.round, (*Error).fleeting))
 }
 
-// alone returns a copy of e with the last errors of the other members. If a member's time ran out in this round,
+// withOthers returns a copy of e with the last errors of the other members. If a member's time ran out in this round,
 // its error of the previous round takes precedence.
-func (c *call) alone(e *Error) *Error {
+func (c *call) withOthers(e *Error) *Error {
 	whole := *e
 	named := map[string]bool{e.Member: true}
 	said := slices.DeleteFunc(slices.Clone(c.round), (*Error).late)
@@ -104,7 +104,7 @@ func (c *call) alone(e *Error) *Error {
 }
 
 // attempt makes one try, or takes the result of the failed try before it.
-func (c *call) attempt(ctx context.Context, before *former, patience time.Duration, reply any) (*try, error) {
+func (c *call) attempt(ctx context.Context, before *former, limit time.Duration, reply any) (*try, error) {
 	t := &try{avoid: c.tried(), standing: c.standing}
 	switch {
 	case before == nil || before.member == "":
@@ -114,27 +114,27 @@ func (c *call) attempt(ctx context.Context, before *former, patience time.Durati
 	default:
 		t.avoid = append(t.avoid, before.member)
 	}
-	return t, c.try(ctx, t, patience, reply)
+	return t, c.tryMember(ctx, t, limit, reply)
 }
 
-// try makes one try, hedged if the policy says so, at a member that t does not avoid if there is one.
-func (c *call) try(ctx context.Context, t *try, patience time.Duration, reply any) error {
-	if patience > 0 {
+// tryMember makes one tryMember, hedged if the policy says so, at a member that t does not avoid if there is one.
+func (c *call) tryMember(ctx context.Context, t *try, limit time.Duration, reply any) error {
+	if limit > 0 {
 		if deadline, _ := ctx.Deadline(); !c.policy.large {
-			patience = min(patience, time.Until(deadline)/2) // leaves time for another member
+			limit = min(limit, time.Until(deadline)/2) // leaves time for another member
 		}
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, patience)
+		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
 	if c.policy.hedged && c.opts.hedge < never {
 		return c.hedged(ctx, t, reply)
 	}
-	return c.ask(ctx, t, reply)
+	return c.callMember(ctx, t, reply)
 }
 
-// ask calls one member. It prefers members that t does not avoid.
-func (c *call) ask(ctx context.Context, t *try, reply any) error {
+// callMember calls one member. It prefers members that t does not avoid.
+func (c *call) callMember(ctx context.Context, t *try, reply any) error {
 	mine, span := traced(context.WithValue(ctx, tryKey{}, t), c.method)
 	if receipt.Carries(reply) {
 		mine = c.receipts.Bring(mine)

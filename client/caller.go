@@ -60,10 +60,10 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 	ctx, cancel := bounded(ctx, c.opts.timeout)
 	defer cancel()
 	call := newCall(ctx, c, method, req, opts)
-	patience, pause := call.policy.patience, firstPause
+	limit, pause := call.policy.tryTimeout, firstPause
 	before, _ := ctx.Value(formerKey{}).(*former)
 	for ; ; before = nil {
-		t, err := call.attempt(ctx, before, patience, reply)
+		t, err := call.attempt(ctx, before, limit, reply)
 		if err == nil {
 			return nil
 		}
@@ -76,29 +76,29 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 		sent := member != "" && !e.Unsent
 		interrupted := ctx.Err()
 		if interrupted == nil || call.before == nil && (c.opts.oneShot || len(call.round) == 0) {
-			call.note(e)
+			call.addError(e)
 		}
 		switch {
 		case interrupted != nil && sent && e.careful:
 			e.cause = interrupted
-			return call.settled(e) // possibly done, unlike the tries before
+			return call.finalError(e) // possibly done, unlike the tries before
 		case interrupted != nil:
 			return call.failure(interrupted)
 		case !call.policy.again(e, sent):
-			return call.settled(e)
+			return call.finalError(e)
 		case others:
 			continue
-		case call.hopeless():
-			return call.alone(call.most())
+		case call.givesUp():
+			return call.withOthers(call.mostSpecific())
 		}
 		// All available members have failed.
-		if err := c.rest(ctx, pause, call.most()); c.life.Err() != nil {
+		if err := c.backOff(ctx, pause, call.mostSpecific()); c.life.Err() != nil {
 			return ErrClosed
 		} else if err != nil {
 			return call.failure(err)
 		}
 		call.nextRound()
-		patience, pause = 2*patience, min(2*pause, longestPause)
+		limit, pause = 2*limit, min(2*pause, longestPause)
 	}
 }
 
@@ -109,8 +109,8 @@ func (c *caller) explained(err error, member string) *Error {
 	return e
 }
 
-// rest waits before the next round. Its error is the reason why there is no next round.
-func (c *caller) rest(ctx context.Context, pause time.Duration, e *Error) error {
+// backOff waits before the next round. Its error is the reason why there is no next round.
+func (c *caller) backOff(ctx context.Context, pause time.Duration, e *Error) error {
 	pause = max(pause, min(e.RetryAfter, longestPause))
 	pause += rand.N(pause/4 + 1) // spreads the retries of concurrent callers
 	deadline, _ := ctx.Deadline()

@@ -19,8 +19,8 @@ const (
 	// overdue is the time after which a request without an answer no longer counts for the window: another request may
 	// begin, so that a slow member delays no caller for longer.
 	overdue = 5 * time.Millisecond
-	// maxFlights is the greatest number of requests in flight. Further callers wait until one of these is answered.
-	maxFlights = 64
+	// maxInFlight is the greatest number of requests in flight. Further callers wait until one of these is answered.
+	maxInFlight = 64
 	// yields is the number of times that a first caller yields its processor. The callers that an answer woke need two turns
 	// until all of them have made their next request.
 	yields = 2
@@ -38,16 +38,16 @@ const (
 type coalescer[R any] struct {
 	// fetch makes a call for count IDs above a floor, or for count numbers. It retries where that is safe.
 	fetch func(ctx context.Context, count uint64, after int64) (R, error)
-	// ship sends a request on a stream, which is faster than a call; nil if there are no streams. It returns the member, or false
-	// if nothing was sent. If it returns true, it calls landed once: with the answer and its error, or with the failed try, which
+	// send sends a request on a stream, which is faster than a call; nil if there are no streams. It returns the member, or false
+	// if nothing was sent. If it returns true, it calls done once: with the answer and its error, or with the failed try, which
 	// the call that follows has to know.
-	ship    func(b *batch[R], landed func(answer R, err error, failed *former)) (member string, ok bool)
-	late    func(member string)      // reports that member has not answered within the patience
+	send    func(b *batch[R], done func(answer R, err error, failed *former)) (member string, ok bool)
+	suspect func(member string)      // reports that member has not answered in time
 	slow    func(member string)      // reports that a request to member is overdue; may be nil
-	check   func(member string) bool // reports whether member answers at all; may be nil
+	alive   func(member string) bool // reports whether member answers at all; may be nil
 	timeout time.Duration            // limit of callers without a deadline
-	// patience is the time limit of an answer on a stream. hedge is the time after which another member is called too.
-	patience, hedge time.Duration
+	// answerTimeout is the time limit of an answer on a stream. hedge is the time after which another member is called too.
+	answerTimeout, hedge time.Duration
 	// suspicious is the time without an answer on a stream after which a member is suspected when the last caller has
 	// stopped waiting.
 	suspicious time.Duration
@@ -56,13 +56,13 @@ type coalescer[R any] struct {
 	// a call of its own. If divide is nil, each error applies to all callers.
 	divide func(error) bool
 
-	mu      sync.Mutex
-	open    *batch[R]   // the batch that callers join; nil if no caller waits
-	flights []*batch[R] // begun batches without an answer, oldest first
-	fresh   int         // number of flights that are not overdue
-	timer   *time.Timer
-	wakes   time.Time // time at which the timer runs; zero if it is not set
-	checks  bool      // check is running
+	mu       sync.Mutex
+	open     *batch[R]   // the batch that callers join; nil if no caller waits
+	inFlight []*batch[R] // begun batches without an answer, oldest first
+	fresh    int         // number of batches in flight that are not overdue
+	timer    *time.Timer
+	timerAt  time.Time // time at which the timer runs; zero if it is not set
+	probing  bool      // check is running
 }
 
 // do returns the answer to a request that began after do was called. The caller's part of the answer is count IDs or
@@ -72,35 +72,35 @@ func (c *coalescer[R]) do(ctx context.Context, count uint64, after int64) (answe
 		return answer, 0, interrupted(err, nil)
 	}
 	if _, own := rpc.Bearer(ctx); own || count > maxShared || sampled(ctx) {
-		answer, err = c.alone(ctx, count, after)
+		answer, err = c.single(ctx, count, after)
 		return answer, 0, err
 	}
 	c.mu.Lock()
 	b, offset := c.join(ctx, count, after)
 	first := b.joined == 1
-	leads := first && c.room()
+	leads := first && c.mayBegin()
 	c.mu.Unlock()
 	if leads {
 		for range yields {
 			runtime.Gosched()
 		}
-		if answer, err, ok := c.lead(ctx, b); ok {
+		if answer, err, ok := c.beginAsFirst(ctx, b); ok {
 			return answer, 0, err
 		}
 	}
 	if err := b.wait(ctx, first, c.timeout); err != nil {
-		c.leave(b, err)
+		c.removeCaller(b, err)
 		return answer, 0, interrupted(err, b.interim.Load())
 	}
 	if b.joined > 1 && c.divide != nil && c.divide(b.err) {
-		answer, err = c.alone(ctx, count, after)
+		answer, err = c.single(ctx, count, after)
 		return answer, 0, err
 	}
 	return b.answer, offset, b.err
 }
 
-// alone makes a call for one caller.
-func (c *coalescer[R]) alone(ctx context.Context, count uint64, after int64) (R, error) {
+// single makes a call for one caller.
+func (c *coalescer[R]) single(ctx context.Context, count uint64, after int64) (R, error) {
 	answer, err := c.fetch(withoutMetadata(ctx), count, after)
 	c.hooks.batch(1, count, err)
 	return answer, err
@@ -119,11 +119,11 @@ func withoutMetadata(ctx context.Context) context.Context {
 func (c *coalescer[R]) join(ctx context.Context, count uint64, after int64) (b *batch[R], offset uint64) {
 	deadline, bounded := ctx.Deadline()
 	if c.open != nil && c.open.count+count > limits.Count {
-		go c.dispatch(c.take())
+		go c.dispatch(c.begin())
 	}
 	if c.open == nil {
 		c.open = &batch[R]{first: ctx, opened: time.Now(), soon: make(chan struct{})}
-		if len(c.flights) >= maxFlights { // possibly a long wait
+		if len(c.inFlight) >= maxInFlight { // possibly a long wait
 			c.open.slow()
 		}
 	}
@@ -146,38 +146,38 @@ func (c *coalescer[R]) join(ctx context.Context, count uint64, after int64) (b *
 	return b, offset
 }
 
-// room reports whether a request may begin now. Requires the lock.
-func (c *coalescer[R]) room() bool { return c.fresh < window && len(c.flights) < maxFlights }
+// mayBegin reports whether a request may begin now. Requires the lock.
+func (c *coalescer[R]) mayBegin() bool { return c.fresh < window && len(c.inFlight) < maxInFlight }
 
-// next takes and returns the open batch if it may begin; otherwise nil. The caller dispatches the batch. Requires the lock.
-func (c *coalescer[R]) next() *batch[R] {
-	if c.open == nil || !c.room() {
+// beginIfAllowed takes and returns the open batch if it may begin; otherwise nil. The caller dispatches the batch. Requires the lock.
+func (c *coalescer[R]) beginIfAllowed() *batch[R] {
+	if c.open == nil || !c.mayBegin() {
 		return nil
 	}
-	return c.take()
+	return c.begin()
 }
 
-// take begins the open batch. Requires the lock.
-func (c *coalescer[R]) take() *batch[R] {
+// begin begins the open batch. Requires the lock.
+func (c *coalescer[R]) begin() *batch[R] {
 	b := c.open
 	c.open = nil
 	b.began, b.fresh = time.Now(), true
-	c.flights = append(c.flights, b)
+	c.inFlight = append(c.inFlight, b)
 	c.fresh++
-	c.arm(b.began.Add(min(overdue, c.hedge)))
+	c.setTimer(b.began.Add(min(overdue, c.hedge)))
 	return b
 }
 
-// lead begins the batch of a first caller, unless it has begun. Without streams, a first caller that no other joined makes the
+// beginAsFirst begins the batch of a first caller, unless it has begun. Without streams, a first caller that no other joined makes the
 // call itself; ok is true then.
-func (c *coalescer[R]) lead(ctx context.Context, b *batch[R]) (answer R, err error, ok bool) { //nolint:revive // ok qualifies the other results
+func (c *coalescer[R]) beginAsFirst(ctx context.Context, b *batch[R]) (answer R, err error, ok bool) { //nolint:revive // ok qualifies the other results
 	c.mu.Lock()
-	if c.open != b || !c.room() {
+	if c.open != b || !c.mayBegin() {
 		c.mu.Unlock()
 		return answer, nil, false
 	}
-	c.take()
-	alone := b.joined == 1 && c.ship == nil
+	c.begin()
+	alone := b.joined == 1 && c.send == nil
 	b.calling = alone
 	c.mu.Unlock()
 	if !alone {
@@ -185,18 +185,18 @@ func (c *coalescer[R]) lead(ctx context.Context, b *batch[R]) (answer R, err err
 		return answer, nil, false
 	}
 	answer, err = c.fetch(withoutMetadata(ctx), b.count, b.after)
-	c.land(b, answer, err)
+	c.finish(b, answer, err)
 	return answer, err, true
 }
 
 // dispatch sends the request of a batch that was taken.
 func (c *coalescer[R]) dispatch(b *batch[R]) {
-	if c.ship != nil {
-		member, ok := c.ship(b, func(answer R, err error, failed *former) {
+	if c.send != nil {
+		member, ok := c.send(b, func(answer R, err error, failed *former) {
 			if failed != nil {
 				c.call(b, failed)
 			} else {
-				c.land(b, answer, err)
+				c.finish(b, answer, err)
 			}
 		})
 		if ok {
@@ -213,7 +213,7 @@ func (c *coalescer[R]) dispatch(b *batch[R]) {
 func (c *coalescer[R]) call(b *batch[R], failed *former) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if b.calling || b.over {
+	if b.calling || b.ended {
 		return
 	}
 	b.calling = true
@@ -225,28 +225,28 @@ func (c *coalescer[R]) call(b *batch[R], failed *former) {
 	go func() {
 		defer stop()
 		answer, err := c.fetch(ctx, b.count, b.after)
-		c.land(b, answer, err)
+		c.finish(b, answer, err)
 	}()
 }
 
-// land ends a batch with its first answer and ignores later ones. The next batch begins before the callers of this one
+// finish ends a batch with its first answer and ignores later ones. The next batch begins before the callers of this one
 // wake up.
-func (c *coalescer[R]) land(b *batch[R], answer R, err error) {
+func (c *coalescer[R]) finish(b *batch[R], answer R, err error) {
 	c.mu.Lock()
-	if b.over {
+	if b.ended {
 		c.mu.Unlock()
 		return
 	}
-	b.over, b.answer, b.err = true, answer, err
+	b.ended, b.answer, b.err = true, answer, err
 	if b.fresh {
 		c.fresh--
 	}
-	at := slices.Index(c.flights, b)
-	c.flights = slices.Delete(c.flights, at, at+1)
+	at := slices.Index(c.inFlight, b)
+	c.inFlight = slices.Delete(c.inFlight, at, at+1)
 	if b.cancel != nil {
 		b.cancel(nil)
 	}
-	next := c.next()
+	next := c.beginIfAllowed()
 	c.mu.Unlock()
 	if next != nil {
 		c.dispatch(next)
@@ -255,22 +255,22 @@ func (c *coalescer[R]) land(b *batch[R], answer R, err error) {
 	c.hooks.batch(b.joined, b.count, err)
 }
 
-// leave removes a caller that no longer waits. IDs issued for the caller are lost. The request ends when no caller waits.
-func (c *coalescer[R]) leave(b *batch[R], why error) {
+// removeCaller removes a caller that no longer waits. IDs issued for the caller are lost. The request ends when no caller waits.
+func (c *coalescer[R]) removeCaller(b *batch[R], why error) {
 	c.mu.Lock()
 	b.callers--
 	switch {
-	case b.callers > 0 || b.over:
+	case b.callers > 0 || b.ended:
 	case c.open == b:
 		c.open = nil
 	case b.cancel != nil:
 		b.cancel(why) // a caller's deadline shows as much about the member as a deadline of the call
 	default:
 		if isTimeout(why) && b.member != "" && time.Since(b.began) >= c.suspicious {
-			c.late(b.member)
+			c.suspect(b.member)
 		}
 		c.mu.Unlock()
-		c.land(b, b.answer, context.Canceled)
+		c.finish(b, b.answer, context.Canceled)
 		return
 	}
 	c.mu.Unlock()

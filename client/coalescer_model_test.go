@@ -34,7 +34,7 @@ type airport struct {
 
 func newAirport(takes func() (time.Duration, error)) *airport {
 	a := &airport{}
-	a.coalescer = coalescer[flight]{timeout: 10 * time.Second, patience: never, hedge: never, hooks: &Hooks{}, fetch: func(ctx context.Context, count uint64, after int64) (flight, error) {
+	a.coalescer = coalescer[flight]{timeout: 10 * time.Second, answerTimeout: never, hedge: never, hooks: &Hooks{}, fetch: func(ctx context.Context, count uint64, after int64) (flight, error) {
 		f := flight{first: a.next.Add(count) - count, count: count, after: after, began: a.events.Add(1), at: time.Now()}
 		a.calls.Add(1)
 		raise64(&a.most, a.under.Add(1))
@@ -121,8 +121,8 @@ func TestCoalescedCallers(t *testing.T) {
 			}
 			callers.Wait()
 			synctest.Wait()
-			if a.open != nil || len(a.flights) != 0 || a.under.Load() != 0 {
-				t.Errorf("seed %d: %d flights are left, %v", seed, len(a.flights), a.open)
+			if a.open != nil || len(a.inFlight) != 0 || a.under.Load() != 0 {
+				t.Errorf("seed %d: %d flights are left, %v", seed, len(a.inFlight), a.open)
 			}
 		})
 	}

@@ -9,8 +9,8 @@ import (
 
 // shipped is a coalescer's request on a stream. The test answers it.
 type shipped struct {
-	batch  *batch[flight]
-	landed func(flight, error, *former)
+	batch *batch[flight]
+	done  func(flight, error, *former)
 }
 
 // shipping returns a coalescer whose requests go on a stream, and a channel of these requests. Calls are answered at once,
@@ -18,9 +18,9 @@ type shipped struct {
 func shipping(calls uint64) (*airport, chan shipped) {
 	a, requests := newAirport(func() (time.Duration, error) { return 0, nil }), make(chan shipped, 100)
 	a.next.Store(calls)
-	a.late = func(string) {}
-	a.ship = func(b *batch[flight], landed func(flight, error, *former)) (string, bool) {
-		requests <- shipped{b, landed}
+	a.suspect = func(string) {}
+	a.send = func(b *batch[flight], done func(flight, error, *former)) (string, bool) {
+		requests <- shipped{b, done}
 		return "m", true
 	}
 	return a, requests
@@ -55,21 +55,21 @@ func TestNumbersComeOnceAfterRetry(t *testing.T) {
 		}
 		first, second := sent(), sent()
 		come() // waits, because two requests are in flight
-		first.landed(flight{}, nil, &former{})
+		first.done(flight{}, nil, &former{})
 		synctest.Wait() // a call has returned the numbers of the first request, and the third is sent
 		third := sent()
 		come()
 		come()
-		first.landed(flight{first: 1, count: 1}, nil, nil) // too late
-		second.landed(flight{first: 2, count: 1}, nil, nil)
-		second.landed(flight{first: 2, count: 1}, nil, nil)
+		first.done(flight{first: 1, count: 1}, nil, nil) // too late
+		second.done(flight{first: 2, count: 1}, nil, nil)
+		second.done(flight{first: 2, count: 1}, nil, nil)
 		synctest.Wait()
 		last := sent()
 		if n := last.batch.joined; n != 2 {
 			t.Errorf("%d callers share the last request, want 2", n)
 		}
-		third.landed(flight{first: 3, count: 1}, nil, nil)
-		last.landed(flight{first: 4, count: 2}, nil, nil)
+		third.done(flight{first: 3, count: 1}, nil, nil)
+		last.done(flight{first: 4, count: 2}, nil, nil)
 		seen := map[uint64]bool{}
 		for range 5 {
 			seen[<-got] = true
@@ -95,10 +95,10 @@ func TestRequestWithoutCallersIsNotRepeated(t *testing.T) {
 		if err := <-done; err == nil {
 			t.Error("no error")
 		}
-		(<-requests).landed(flight{}, nil, &former{})
+		(<-requests).done(flight{}, nil, &former{})
 		synctest.Wait()
-		if a.calls.Load() != 0 || len(a.flights) != 0 {
-			t.Errorf("%d calls, %d requests left", a.calls.Load(), len(a.flights))
+		if a.calls.Load() != 0 || len(a.inFlight) != 0 {
+			t.Errorf("%d calls, %d requests left", a.calls.Load(), len(a.inFlight))
 		}
 	})
 }

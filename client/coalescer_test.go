@@ -55,7 +55,7 @@ func TestSlowCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAirport(func() (time.Duration, error) { return time.Second, nil })
 		var all []<-chan error
-		for range 3 * maxFlights {
+		for range 3 * maxInFlight {
 			all = append(all, a.come(t.Context(), 1))
 			time.Sleep(overdue)
 		}
@@ -64,8 +64,8 @@ func TestSlowCalls(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if most, calls := a.most.Load(), a.calls.Load(); most != maxFlights || calls != maxFlights+1 {
-			t.Errorf("%d calls, up to %d at a time, want %d and %d", calls, most, maxFlights+1, maxFlights)
+		if most, calls := a.most.Load(), a.calls.Load(); most != maxInFlight || calls != maxInFlight+1 {
+			t.Errorf("%d calls, up to %d at a time, want %d and %d", calls, most, maxInFlight+1, maxInFlight)
 		}
 	})
 }
@@ -135,7 +135,7 @@ func TestCallersLeave(t *testing.T) {
 // A caller notices that its context is canceled: the first caller of a batch at once, the others soon, even while the batch waits
 // for the window.
 func TestCallersNoticeCancellation(t *testing.T) {
-	for _, flights := range []int{0, 1, window, maxFlights} {
+	for _, flights := range []int{0, 1, window, maxInFlight} {
 		synctest.Test(t, func(t *testing.T) {
 			a := newAirport(func() (time.Duration, error) { return time.Second, nil })
 			for range flights {
@@ -143,7 +143,7 @@ func TestCallersNoticeCancellation(t *testing.T) {
 				time.Sleep(2 * overdue)
 			}
 			hold := a.come(t.Context(), 1)
-			if flights == maxFlights {
+			if flights == maxInFlight {
 				hold = nil // wait as long as the others
 			}
 			ctx, cancel := context.WithCancel(t.Context())
@@ -207,7 +207,7 @@ func TestCallersWithoutDeadlineTimeOut(t *testing.T) {
 			alone := a.come(t.Context(), maxShared)
 			for _, done := range []<-chan error{other, alone} {
 				err := <-done
-				if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took < a.timeout || took > a.timeout+2*longSince {
+				if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took < a.timeout || took > a.timeout+2*slowAtLatest {
 					t.Errorf("%s: %v after %v, want a timeout after %v", what, err, took, a.timeout)
 				}
 			}
@@ -224,7 +224,7 @@ func TestCallersWithoutDeadlineJoinOldBatch(t *testing.T) {
 		a := newAirport(func() (time.Duration, error) { return time.Hour, nil })
 		long, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		for range maxFlights {
+		for range maxInFlight {
 			defer func(done <-chan error) { <-done }(a.come(long, 1))
 			time.Sleep(overdue)
 		}
@@ -232,7 +232,7 @@ func TestCallersWithoutDeadlineJoinOldBatch(t *testing.T) {
 		time.Sleep(a.timeout + time.Second)
 		began := time.Now()
 		err := <-a.come(t.Context(), 1)
-		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took < a.timeout || took > a.timeout+2*longSince {
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took < a.timeout || took > a.timeout+2*slowAtLatest {
 			t.Errorf("%v after %v, want a timeout after %v", err, took, a.timeout)
 		}
 	})
@@ -242,7 +242,7 @@ func TestCallersWithoutDeadlineJoinOldBatch(t *testing.T) {
 func TestCallersBehindFullBatchNoticeCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAirport(func() (time.Duration, error) { return time.Second, nil })
-		for range maxFlights {
+		for range maxInFlight {
 			a.come(t.Context(), 1)
 			time.Sleep(overdue)
 		}
@@ -266,7 +266,7 @@ type valueKey struct{}
 func TestValuesOfCoalescedCallers(t *testing.T) {
 	var seen any
 	var sent bool
-	c := coalescer[int]{timeout: time.Second, patience: never, hedge: never, hooks: &Hooks{}, fetch: func(ctx context.Context, _ uint64, _ int64) (int, error) {
+	c := coalescer[int]{timeout: time.Second, answerTimeout: never, hedge: never, hooks: &Hooks{}, fetch: func(ctx context.Context, _ uint64, _ int64) (int, error) {
 		seen = ctx.Value(valueKey{})
 		md, _ := metadata.FromOutgoingContext(ctx)
 		sent = len(md) > 0
@@ -289,7 +289,7 @@ func TestIdleAddsNothing(t *testing.T) {
 			if _, _, err := a.do(t.Context(), 1, 0); err != nil {
 				t.Error(err)
 			}
-			synctest.Wait() // the next one comes after the flight has landed
+			synctest.Wait() // the next one comes after the flight has done
 		}
 		if took := time.Since(began); took != overdue {
 			t.Errorf("10 calls took %v, want %v", took, overdue)

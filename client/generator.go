@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"time"
+
 	"github.com/snowraft/snowraft/allocator"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -23,7 +25,7 @@ type Generator struct {
 	client *Client
 	opts   generatorOptions
 	nonce  allocator.Nonce
-	judge  *judge
+	judge  *clockCheck
 
 	issuer atomic.Pointer[allocator.Issuer] // nil until the lanes are open
 
@@ -45,7 +47,7 @@ func NewGenerator(c *Client, opts ...GeneratorOption) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{client: c, opts: o, judge: newJudge(snowraftv1.NewClusterServiceClient(c.leader), o.clock)}
+	g := &Generator{client: c, opts: o, judge: newClockCheck(snowraftv1.NewClusterServiceClient(c.leader), o.clock)}
 	g.news.init()
 	if _, err := rand.Read(g.nonce[:]); err != nil {
 		return nil, err
@@ -161,4 +163,31 @@ func (g *Generator) Close(ctx context.Context) error {
 		return i.Close(ctx)
 	}
 	return nil
+}
+
+// LaneStatus is the state of a lane of a [Generator].
+type LaneStatus struct {
+	Lane                int    // index, from 0
+	Worker              uint64 // meaningful if Token is not 0
+	Token               uint64 // fencing token of the worker; 0 if the lane holds no worker
+	FromTick, UntilTick int64  // the window: UntilTick is the first tick after it
+	ServeUntil          time.Time
+	Problem             string // reason why the lane cannot issue or its window is not extended; empty if neither
+}
+
+// Lanes returns the state of each lane; nil until the cluster has returned the layout.
+func (g *Generator) Lanes() []LaneStatus {
+	i := g.issuer.Load()
+	if i == nil {
+		return nil
+	}
+	lanes := i.Lanes()
+	all := make([]LaneStatus, len(lanes))
+	for k, l := range lanes {
+		all[k] = LaneStatus{
+			Lane: l.Lane, Worker: l.Worker, Token: l.Token, FromTick: l.From, UntilTick: l.Until,
+			ServeUntil: l.ServeUntil, Problem: l.Problem,
+		}
+	}
+	return all
 }

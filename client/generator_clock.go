@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// judgeEvery is the interval at which a generator checks its clock.
-	judgeEvery = time.Second
-	// askEvery is the interval at which the generator requests the time of a member while the clock seems correct.
-	askEvery = 20 * time.Second
-	// askFor is the time limit of such a request.
-	askFor = 2 * time.Second
+	// clockCheckEvery is the interval at which a generator checks its clock.
+	clockCheckEvery = time.Second
+	// memberQueryEvery is the interval at which the generator requests the time of a member while the clock seems correct.
+	memberQueryEvery = 20 * time.Second
+	// memberQueryTimeout is the time limit of such a request.
+	memberQueryTimeout = 2 * time.Second
 )
 
-// judge checks a generator's clock. A member's watch uses the observed clock of its replica and the offsets that
-// gossip measures. A judge queries members instead: every askEvery, and each second while the clock seems wrong. It
+// clockCheck checks a generator's clock. A member's watch uses the observed clock of its replica and the offsets that
+// gossip measures. A clockCheck queries members instead: every askEvery, and each second while the clock seems wrong. It
 // corrects a member's time by the clock offset that the member reports.
 //
-// Between two answers, the judge advances the observed clock by this machine's monotonic time, so that it detects at
+// Between two answers, the clockCheck advances the observed clock by this machine's monotonic time, so that it detects at
 // once that the clock was set back.
-type judge struct {
+type clockCheck struct {
 	watch   *clock.Watch
 	cluster snowraftv1.ClusterServiceClient
 
@@ -39,29 +39,29 @@ type judge struct {
 // firstLimits is the default limits of a cluster. They apply until the cluster reports its own.
 var firstLimits = clock.Limits{WaitThreshold: limits.DefaultThreshold, MaxOffset: limits.DefaultOffset}
 
-func newJudge(cluster snowraftv1.ClusterServiceClient, source clock.Source) *judge {
-	j := &judge{cluster: cluster}
+func newClockCheck(cluster snowraftv1.ClusterServiceClient, source clock.Source) *clockCheck {
+	j := &clockCheck{cluster: cluster}
 	j.watch = clock.NewWatch(source, &j.observed, firstLimits)
 	return j
 }
 
 // run checks the clock until ctx ends.
-func (j *judge) run(ctx context.Context) {
+func (j *clockCheck) run(ctx context.Context) {
 	asked := int64(0)
-	for first := true; first || wait(ctx, judgeEvery, nil); first = false {
+	for first := true; first || wait(ctx, clockCheckEvery, nil); first = false {
 		now := j.watch.Now()
-		if first || j.watch.Check(now) != nil || now.Mono-asked >= askEvery.Milliseconds() {
+		if first || j.watch.Check(now) != nil || now.Mono-asked >= memberQueryEvery.Milliseconds() {
 			asked = now.Mono
-			j.ask(ctx)
+			j.queryMember(ctx)
 		}
 		j.advance(j.watch.Now())
 		j.watch.Update()
 	}
 }
 
-// ask queries one member. If no member answers, the judge changes nothing.
-func (j *judge) ask(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, askFor)
+// queryMember queries one member. If no member answers, the check changes nothing.
+func (j *clockCheck) queryMember(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, memberQueryTimeout)
 	defer cancel()
 	began := j.watch.Now()
 	s, err := j.cluster.GetStatus(ctx, &snowraftv1.GetStatusRequest{})
@@ -86,7 +86,7 @@ func (j *judge) ask(ctx context.Context) {
 
 // observe sets the observed clock to the value that a member has just reported. The value may be lower than before,
 // because an operator can lower the observed clock.
-func (j *judge) observe(millis int64) {
+func (j *clockCheck) observe(millis int64) {
 	if millis <= 0 {
 		return
 	}
@@ -97,7 +97,7 @@ func (j *judge) observe(millis int64) {
 }
 
 // advance moves the observed clock forward to the reading now.
-func (j *judge) advance(now clock.Reading) {
+func (j *clockCheck) advance(now clock.Reading) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.observed.Load() != 0 {

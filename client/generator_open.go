@@ -16,10 +16,10 @@ import (
 
 // open requests the layout and opens the lanes. It retries until it succeeds or ctx ends.
 func (g *Generator) open(ctx context.Context) {
-	const patience = 5 * time.Second
+	const layoutTimeout = 5 * time.Second
 	var failing lines.Repeat
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		bounded, cancel := context.WithTimeout(ctx, patience)
+		bounded, cancel := context.WithTimeout(ctx, layoutTimeout)
 		layout, err := g.layout(bounded)
 		cancel()
 		var i *allocator.Issuer
@@ -56,7 +56,7 @@ func (g *Generator) lanes(layout *snowflake.Layout) (*allocator.Issuer, error) {
 		Layout: layout, Holder: *g.opts.holder, Nonce: g.nonce, Lanes: g.opts.lanes,
 		Granter:  windowGranter{rpc.MemberGranter{Workers: snowraftv1.NewWorkerServiceClient(g.client.leader)}},
 		Watch:    g.judge.watch,
-		Patience: g.patience,
+		Patience: g.waitLimit,
 		Observe:  g.judge.observe,
 		Logger:   g.opts.logger,
 	})
@@ -106,8 +106,8 @@ func (g *Generator) missing() error {
 	return e
 }
 
-// patience returns the time for which a call waits for a window. had is true if there was a window before.
-func (g *Generator) patience(ctx context.Context, had bool) time.Duration {
+// waitLimit returns the time for which a call waits for a window. had is true if there was a window before.
+func (g *Generator) waitLimit(ctx context.Context, had bool) time.Duration {
 	switch deadline, ok := ctx.Deadline(); {
 	case g.opts.failFast && had:
 		return 0

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// lonely reports whether options point to the caller's memory. Two tries would write to it at the same time, and one
+// writesToCaller reports whether options point to the caller's memory. Two tries would write to it at the same time, and one
 // of them could do so after the call.
-func lonely(opts []grpc.CallOption) bool {
+func writesToCaller(opts []grpc.CallOption) bool {
 	return slices.ContainsFunc(opts, func(o grpc.CallOption) bool {
 		switch o.(type) {
 		case grpc.HeaderCallOption, grpc.TrailerCallOption, grpc.PeerCallOption, grpc.OnFinishCallOption:
@@ -27,8 +27,8 @@ func lonely(opts []grpc.CallOption) bool {
 func (c *call) hedged(ctx context.Context, first *try, reply any) error {
 	into, ok := reply.(proto.Message)
 	req, is := c.req.(proto.Message)
-	if !ok || !is || lonely(c.callOpts) {
-		return c.ask(ctx, first, reply)
+	if !ok || !is || writesToCaller(c.callOpts) {
+		return c.callMember(ctx, first, reply)
 	}
 	tries := *c
 	tries.req = proto.Clone(req)           // the slower try may read it after the call
@@ -42,7 +42,7 @@ func (c *call) hedged(ctx context.Context, first *try, reply any) error {
 	answers := make(chan answer, 2) // space for both: the answer of the slower try is not read
 	ask := func(t *try) {
 		mine := into.ProtoReflect().New().Interface()
-		go func() { answers <- answer{mine, t, tries.ask(ctx, t, mine)} }()
+		go func() { answers <- answer{mine, t, tries.callMember(ctx, t, mine)} }()
 	}
 	// The slow try has its own value: first is set to the try that answers, and the other one still reports its member.
 	slow := &try{avoid: first.avoid, standing: first.standing}

@@ -26,7 +26,7 @@ import (
 // Its methods are safe for concurrent use.
 type HeldWorker struct {
 	granter allocator.Granter
-	judge   *judge
+	judge   *clockCheck
 	layout  *snowflake.Layout
 	opts    holdOptions
 	nonce   allocator.Nonce
@@ -54,7 +54,7 @@ func HoldWorker(ctx context.Context, c *Client, opts ...WorkerOption) (*HeldWork
 	}
 	h := &HeldWorker{
 		granter: rpc.MemberGranter{Workers: snowraftv1.NewWorkerServiceClient(c.leader)},
-		judge:   newJudge(snowraftv1.NewClusterServiceClient(c.leader), o.clock),
+		judge:   newClockCheck(snowraftv1.NewClusterServiceClient(c.leader), o.clock),
 		opts:    o, lost: make(chan struct{}),
 	}
 	_, _ = rand.Read(h.nonce[:]) // never fails
@@ -90,13 +90,13 @@ func (h *HeldWorker) begin(ctx context.Context, c *Client) error {
 	if h.layout, err = snowflake.New(rpc.Spec(resp.GetLayout())); err != nil {
 		return err
 	}
-	h.judge.ask(ctx)
+	h.judge.queryMember(ctx)
 	h.judge.watch.Update()
 	if err := h.acquire(ctx); err != nil {
 		return err
 	}
 	ctx, h.stop = context.WithCancel(context.Background())
-	h.running.Go(func() { h.keep(ctx) })
+	h.running.Go(func() { h.extendUntilLost(ctx) })
 	h.running.Go(func() { h.judge.run(ctx) })
 	return nil
 }
@@ -194,14 +194,14 @@ func (h *HeldWorker) end() bool {
 	}
 }
 
-// keep extends the window until ctx ends or the worker is lost.
-func (h *HeldWorker) keep(ctx context.Context) {
+// extendUntilLost extends the window until ctx ends or the worker is lost.
+func (h *HeldWorker) extendUntilLost(ctx context.Context) {
 	failures, extension := 0, uint64(0)
 	var failing lines.Repeat
 	for {
-		left := h.left()
+		left := h.remaining()
 		if left <= 0 {
-			h.lose(cmp.Or(h.Problem(), errShortWindow))
+			h.markLost(cmp.Or(h.Problem(), errShortWindow))
 			return
 		}
 		pause := left / 2
@@ -217,7 +217,7 @@ func (h *HeldWorker) keep(ctx context.Context) {
 		late := make(chan struct{})
 		unanswered := time.AfterFunc(left/8, func() {
 			defer close(late)
-			h.fail(errUnanswered)
+			h.setProblem(errUnanswered)
 		})
 		err := h.extend(ctx, extension)
 		if !unanswered.Stop() {
@@ -227,7 +227,7 @@ func (h *HeldWorker) keep(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, allocator.ErrWindowMismatch):
-			h.lose(err)
+			h.markLost(err)
 			return
 		case err != nil:
 			failures++
@@ -240,7 +240,7 @@ func (h *HeldWorker) keep(ctx context.Context) {
 			}
 			failures, extension, failing = 0, 0, lines.Repeat{}
 		}
-		h.fail(err)
+		h.setProblem(err)
 	}
 }
 
@@ -249,23 +249,23 @@ var (
 	errUnanswered  = errors.New("client: no answer yet to a request for a longer window")
 )
 
-// fail keeps the reason why the window is not extended; nil if it is.
-func (h *HeldWorker) fail(err error) {
+// setProblem keeps the reason why the window is not extended; nil if it is.
+func (h *HeldWorker) setProblem(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.problem = err
 }
 
-// left returns the time until the window ends.
-func (h *HeldWorker) left() time.Duration {
+// remaining returns the time until the window ends.
+func (h *HeldWorker) remaining() time.Duration {
 	_, until := h.Window()
 	return clock.Between(h.judge.watch.Now().Wall, until.UnixMilli())
 }
 
 // extend tries to move the end of the window. All tries of one extension have the same ID.
 func (h *HeldWorker) extend(ctx context.Context, id uint64) error {
-	const patience = 5 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	const extendTimeout = 5 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, extendTimeout)
 	defer cancel()
 	g, err := h.granter.ExtendWindow(ctx, allocator.ExtendRequest{
 		Layout: h.layout.Name(), Worker: h.worker, Token: h.token, Nonce: h.nonce, Until: h.until, ID: id,
@@ -284,9 +284,9 @@ func (h *HeldWorker) extend(ctx context.Context, id uint64) error {
 	return nil
 }
 
-// lose reports that the window will not be extended.
-func (h *HeldWorker) lose(err error) {
-	h.fail(err)
+// markLost reports that the window will not be extended.
+func (h *HeldWorker) markLost(err error) {
+	h.setProblem(err)
 	h.opts.logger.Warn("worker lost", "worker", h.worker, "error", err)
 	close(h.lost)
 }

@@ -29,9 +29,9 @@ type IDs struct {
 func newIDs(c *Client, layout string) *IDs {
 	i := &IDs{layout: layout, client: c, rpc: snowraftv1.NewIdServiceClient(c.ids)}
 	for _, calls := range []*coalescer[[]Range]{&i.plain, &i.floored} {
-		*calls = coalescer[[]Range]{fetch: i.fetch, timeout: c.opts.timeout, patience: idPatience, suspicious: memorySuspicious, hedge: c.opts.hedge, hooks: &c.opts.hooks}
-		if !c.opts.oneShot && carriable(layout) {
-			calls.ship, calls.late = i.ship, c.ids.caller.standing.suspect
+		*calls = coalescer[[]Range]{fetch: i.fetch, timeout: c.opts.timeout, answerTimeout: idTimeout, suspicious: memorySuspicious, hedge: c.opts.hedge, hooks: &c.opts.hooks}
+		if !c.opts.oneShot && streamable(layout) {
+			calls.send, calls.suspect = i.send, c.ids.caller.standing.suspect
 		}
 	}
 	if !c.opts.oneShot { // not for floored: its answers may have to wait for a clock
@@ -40,8 +40,8 @@ func newIDs(c *Client, layout string) *IDs {
 	return i
 }
 
-// ship sends a request for a batch on a stream.
-func (i *IDs) ship(b *batch[[]Range], landed func([]Range, error, *former)) (member string, ok bool) {
+// send sends a request for a batch on a stream.
+func (i *IDs) send(b *batch[[]Range], done func([]Range, error, *former)) (member string, ok bool) {
 	count, after := b.count, b.after
 	req := &struct { // one allocation for both
 		snowraftv1.StreamIdsRequest
@@ -51,11 +51,11 @@ func (i *IDs) ship(b *batch[[]Range], landed func([]Range, error, *former)) (mem
 	req.Request = &req.ids
 	return i.client.idStreams.send(b.deadline, mux.IDRequest{StreamIdsRequest: &req.StreamIdsRequest}, func(a mux.Answer, failed *former) {
 		if failed != nil {
-			landed(nil, nil, failed)
+			done(nil, nil, failed)
 			return
 		}
 		answer, err := i.checked(a.(*snowraftv1.StreamIdsResponse).GetResponse(), count, after)
-		landed(answer, err, nil)
+		done(answer, err, nil)
 	})
 }
 
@@ -110,7 +110,7 @@ func (i *IDs) take(ctx context.Context, n int, after int64) (answer []Range, off
 		return i.plain.do(ctx, uint64(n), 0)
 	case after > i.highest.Load():
 		// No ID received so far is as great as this floor. If the floor is far too high, only this caller must be affected.
-		answer, err = i.floored.alone(ctx, uint64(n), after)
+		answer, err = i.floored.single(ctx, uint64(n), after)
 		return answer, 0, err
 	default:
 		return i.floored.do(ctx, uint64(n), after)
@@ -136,9 +136,9 @@ func (i *IDs) checked(resp *snowraftv1.GenerateIdsResponse, count uint64, after 
 	return answer, nil
 }
 
-// carriable reports whether requests with a name can travel on a stream. gRPC cannot encode other names, and would end the
+// streamable reports whether requests with a name can travel on a stream. gRPC cannot encode other names, and would end the
 // stream with the requests of all callers.
-func carriable(name string) bool { return utf8.ValidString(name) }
+func streamable(name string) bool { return utf8.ValidString(name) }
 
 // raise sets what to id if id is greater.
 func raise(what *atomic.Int64, id int64) {

@@ -72,7 +72,7 @@ func (m *members) changed() {
 
 func (m *members) run() {
 	for every := m.every; ; every = min(2*every, rarely*m.every) {
-		if changed := m.look(); changed {
+		if changed := m.refresh(); changed {
 			every = m.every
 		}
 		if !wait(m.life, m.pause, nil) {
@@ -91,9 +91,9 @@ func (m *members) run() {
 	}
 }
 
-// look requests the list of members once, and reports whether the list has changed. If no member answers, the channels
+// refresh requests the list of members once, and reports whether the list has changed. If no member answers, the channels
 // use the last known addresses and all addresses given to New.
-func (m *members) look() (changed bool) {
+func (m *members) refresh() (changed bool) {
 	ctx, cancel := context.WithTimeout(m.life, m.limit)
 	defer cancel()
 	resp, err := m.ask.ListMembers(ctx, &snowraftv1.ListMembersRequest{})

@@ -14,8 +14,8 @@ type policy struct {
 	harmless bool
 	// hedged requests may go to two members at once.
 	hedged bool
-	// patience is the time until another member is tried; 0: until the deadline of the call.
-	patience time.Duration
+	// tryTimeout is the time until another member is tried; 0: until the deadline of the call.
+	tryTimeout time.Duration
 	// large requests may use all the remaining time: none is reserved for another member.
 	large bool
 	// suspicious is the time without an answer after which a member is suspected; 0: it never is.
@@ -23,19 +23,19 @@ type policy struct {
 }
 
 const (
-	memoryPatience = 500 * time.Millisecond // members answer from memory
-	leaderPatience = 4 * time.Second        // members wait up to 2 s for a leader
+	memoryTimeout = 500 * time.Millisecond // members answer from memory
+	leaderTimeout = 4 * time.Second        // members wait up to 2 s for a leader
 	// memorySuspicious is longer than a member on a busy machine needs to answer from memory.
 	memorySuspicious = 100 * time.Millisecond
 )
 
-// idPatience is the patience for the greatest number of IDs that a caller may request in a shared call.
-const idPatience = memoryPatience + maxShared*perID
+// idTimeout is the time limit of a try for the greatest number of IDs that a caller may request in a shared call.
+const idTimeout = memoryTimeout + maxShared*perID
 
 const (
-	// patientCount is the greatest number of IDs that a member is expected to issue in half of a call's time. A
+	// quickCount is the greatest number of IDs that a member is expected to issue in half of a call's time. A
 	// greater number takes as long as its ticks last, on any member.
-	patientCount = 4096
+	quickCount = 4096
 	// perID is the time per ID in layouts with few IDs per tick.
 	perID = 250 * time.Microsecond
 )
@@ -46,7 +46,7 @@ func policyOf(method string, req any) policy {
 	if rule == nil {
 		return policy{}
 	}
-	p := policy{rule: rule, harmless: rule.Harmless(req), suspicious: leaderPatience}
+	p := policy{rule: rule, harmless: rule.Harmless(req), suspicious: leaderTimeout}
 	switch method {
 	case snowraftv1.LayoutService_CreateLayout_FullMethodName, snowraftv1.SequenceService_CreateSequence_FullMethodName,
 		snowraftv1.ClusterService_UpdateConfig_FullMethodName, snowraftv1.ClusterService_AddMember_FullMethodName:
@@ -56,13 +56,13 @@ func policyOf(method string, req any) policy {
 	}
 	switch {
 	case rule.GetClock() != "" || rule.GetRepeat() == snowraftv1.MethodRule_REPEAT_HARMLESS && rule.GetWhere() != snowraftv1.MethodRule_WHERE_ANY:
-		p.patience = leaderPatience
+		p.tryTimeout = leaderTimeout
 	case rule.GetRepeat() == snowraftv1.MethodRule_REPEAT_HARMLESS:
-		p.patience, p.suspicious = memoryPatience, memorySuspicious
+		p.tryTimeout, p.suspicious = memoryTimeout, memorySuspicious
 	}
 	if r, ok := req.(interface{ GetCount() uint32 }); ok && p.hedged {
-		p.patience += time.Duration(r.GetCount()) * perID
-		p.large = r.GetCount() > patientCount
+		p.tryTimeout += time.Duration(r.GetCount()) * perID
+		p.large = r.GetCount() > quickCount
 		p.hedged = !p.large
 	}
 	return p

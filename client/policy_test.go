@@ -196,10 +196,10 @@ func TestRepeatable(t *testing.T) {
 }
 
 // A request for many IDs may take as long as their ticks last.
-func TestLargeRequestsHavePatience(t *testing.T) {
+func TestLargeRequestsHaveLongTimeout(t *testing.T) {
 	small := policyOf(snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{Count: maxShared})
 	large := policyOf(snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{Count: limits.Count})
-	if small.patience != memoryPatience+maxShared*perID || !small.hedged || large.patience != memoryPatience+limits.Count*perID || !large.large || small.large || large.hedged {
+	if small.tryTimeout != memoryTimeout+maxShared*perID || !small.hedged || large.tryTimeout != memoryTimeout+limits.Count*perID || !large.large || small.large || large.hedged {
 		t.Errorf("%+v and %+v", small, large)
 	}
 }

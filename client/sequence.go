@@ -32,16 +32,16 @@ func newSequence(name string, c *Client) *Sequence {
 	s.calls = coalescer[*numbering]{
 		fetch:   func(ctx context.Context, count uint64, _ int64) (*numbering, error) { return s.ask(ctx, count, "") },
 		divide:  func(err error) bool { return errors.Is(err, ErrSequenceExhausted) }, // enough numbers may be left for one caller
-		timeout: c.opts.timeout, patience: leaderPatience, suspicious: leaderPatience, hedge: never, hooks: &c.opts.hooks,
+		timeout: c.opts.timeout, answerTimeout: leaderTimeout, suspicious: leaderTimeout, hedge: never, hooks: &c.opts.hooks,
 	}
-	if !c.opts.oneShot && carriable(name) {
-		s.calls.ship, s.calls.late, s.calls.check = s.ship, c.leader.caller.standing.suspect, c.numberStreams.answers
+	if !c.opts.oneShot && streamable(name) {
+		s.calls.send, s.calls.suspect, s.calls.alive = s.send, c.leader.caller.standing.suspect, c.numberStreams.answers
 	}
 	return s
 }
 
-// ship sends a request for a batch on a stream.
-func (s *Sequence) ship(b *batch[*numbering], landed func(*numbering, error, *former)) (member string, ok bool) {
+// send sends a request for a batch on a stream.
+func (s *Sequence) send(b *batch[*numbering], done func(*numbering, error, *former)) (member string, ok bool) {
 	count := b.count
 	req := &struct { // one allocation for both
 		snowraftv1.StreamNumbersRequest
@@ -51,11 +51,11 @@ func (s *Sequence) ship(b *batch[*numbering], landed func(*numbering, error, *fo
 	req.Request = &req.numbers
 	return s.client.numberStreams.send(b.deadline, mux.NumberRequest{StreamNumbersRequest: &req.StreamNumbersRequest}, func(a mux.Answer, failed *former) {
 		if failed != nil {
-			landed(nil, nil, failed)
+			done(nil, nil, failed)
 			return
 		}
 		answer, err := newNumbering(a.(*snowraftv1.StreamNumbersResponse).GetResponse(), count)
-		landed(answer, err, nil)
+		done(answer, err, nil)
 	})
 }
 

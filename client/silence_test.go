@@ -22,7 +22,7 @@ func TestHangingMember(t *testing.T) {
 		c := f.client(f.addrs())
 		f.warm(c)
 		f.members[0].hangs()
-		if slowest := askAll(t, c, 8, 100); slowest < memoryPatience || slowest > idPatience {
+		if slowest := askAll(t, c, 8, 100); slowest < memoryTimeout || slowest > idTimeout {
 			t.Errorf("the slowest call took %v", slowest)
 		}
 		hung := f.members[0].asked.Load()
@@ -32,11 +32,11 @@ func TestHangingMember(t *testing.T) {
 	})
 }
 
-// There is time for another member even if the deadline is shorter than the patience.
+// There is time for another member even if the deadline is shorter than the time limit of a try.
 func TestShortDeadlines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const deadline = memoryPatience / 5
+		const deadline = memoryTimeout / 5
 		f := startFakes(t, 2)
 		c := f.client(f.addrs())
 		f.warm(c)
@@ -200,7 +200,7 @@ func TestLargeRequestsAtHangingMembers(t *testing.T) {
 		f.warm(c)
 		f.members[0].hangs()
 		for range 2 {
-			if _, err := c.IDs("").Ranges(within(t, 5*time.Second), patientCount+1); err != nil {
+			if _, err := c.IDs("").Ranges(within(t, 5*time.Second), quickCount+1); err != nil {
 				t.Error(err)
 			}
 		}

@@ -238,7 +238,7 @@ func (s *streams) slow(member string) {
 // answers reports whether a member answers a request that it can answer at once. Each answer counts, even that there is no
 // such method.
 func (s *streams) answers(member string) bool {
-	ctx, cancel := context.WithTimeout(s.channel.caller.life, memoryPatience)
+	ctx, cancel := context.WithTimeout(s.channel.caller.life, memoryTimeout)
 	defer cancel()
 	mine := context.WithValue(ctx, tryKey{}, &try{only: member, standing: s.channel.caller.standing})
 	_, _ = grpc_health_v1.NewHealthClient(s.channel.caller.conn).Check(mine, &grpc_health_v1.HealthCheckRequest{})

@@ -66,7 +66,7 @@ func TestNumbersOfPausedMember(t *testing.T) {
 		f, s := numbersOn(t)
 		resume := f.members[0].conns.pause()
 		slowest := s.all(t, 20, 3)
-		if want := doubt + memoryPatience; slowest != want { // members may wait for a leader for longer: leaderPatience
+		if want := probeAfter + memoryTimeout; slowest != want { // members may wait for a leader for longer: leaderPatience
 			t.Errorf("the slowest call took %v, want %v", slowest, want)
 		}
 		resume()
@@ -78,7 +78,7 @@ func TestNumbersOfPausedMember(t *testing.T) {
 func TestNumbersOfWaitingMember(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const takes = doubt + memoryPatience + 200*time.Millisecond
+		const takes = probeAfter + memoryTimeout + 200*time.Millisecond
 		f, s := numbersOn(t)
 		f.members[0].numbers.takes.Store(int64(takes))
 		asked := f.members[1].numbers.asked.Load()

@@ -73,7 +73,7 @@ func TestStreamOfSilentMember(t *testing.T) {
 		f, c := startStreams(t, 3)
 		use(t, c, f.members[0])
 		f.members[0].hangs()
-		if slowest := askAll(t, c, 20, 1); slowest < memoryPatience || slowest > idPatience {
+		if slowest := askAll(t, c, 20, 1); slowest < memoryTimeout || slowest > idTimeout {
 			t.Errorf("the slowest call took %v", slowest)
 		}
 		asked := f.members[0].asked.Load()

@@ -68,7 +68,7 @@ func TestSampledCallersShareNoRequest(t *testing.T) {
 	counts := map[uint64]int{}
 	var contexts []trace.SpanContext
 	c := &coalescer[int]{
-		hooks: &Hooks{}, timeout: time.Minute, hedge: never, patience: never,
+		hooks: &Hooks{}, timeout: time.Minute, hedge: never, answerTimeout: never,
 		fetch: func(ctx context.Context, count uint64, _ int64) (int, error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -76,7 +76,7 @@ func TestSampledCallersShareNoRequest(t *testing.T) {
 			contexts = append(contexts, trace.SpanContextFromContext(ctx))
 			return 0, nil
 		},
-		ship: func(*batch[int], func(int, error, *former)) (string, bool) {
+		send: func(*batch[int], func(int, error, *former)) (string, bool) {
 			t.Error("a sampled request travels on a stream")
 			return "", false
 		},

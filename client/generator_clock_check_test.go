@@ -63,7 +63,7 @@ func (w *witness) GetStatus(ctx context.Context, _ *snowraftv1.GetStatusRequest,
 // court is a judge, a member that it queries, and the clock that it checks.
 type court struct {
 	*testing.T
-	*judge
+	*clockCheck
 	witness *witness
 	skew    atomic.Int64 // ms
 	start   func()       // starts the judge
@@ -75,7 +75,7 @@ func inCourt(t *testing.T, off time.Duration, test func(c *court)) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &court{T: t, witness: &witness{began: time.Now(), leader: "w"}}
 		c.skew.Store(off.Milliseconds())
-		c.judge = newJudge(c.witness, func() clock.Reading {
+		c.clockCheck = newClockCheck(c.witness, func() clock.Reading {
 			return clock.Reading{Wall: c.witness.right().UnixMilli() + c.skew.Load(), Mono: time.Since(c.witness.began).Milliseconds()}
 		})
 		ctx, stop := context.WithCancel(t.Context())
