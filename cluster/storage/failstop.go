@@ -16,6 +16,7 @@ import (
 // Its deferred functions run: a request is answered with a refusal, a leader steps down, and its proposals have an unknown
 // outcome. Raft's WaitGroup is also decremented by a deferred call, so Shutdown finds the goroutines gone.
 type failStop struct {
+	path   string      // of the store
 	report func(error) // called with each failure
 	failed atomic.Bool
 }
@@ -33,12 +34,12 @@ func (f *failStop) endIfFailed() {
 }
 
 // read runs a read and reports its failure.
-func (f *failStop) read(path string, call func() error) error {
+func (f *failStop) read(call func() error) error {
 	f.endIfFailed()
 	err := call()
 	// Raft recognizes an absent value by the text "not found".
 	if err != nil && !errors.Is(err, raft.ErrLogNotFound) && err.Error() != "not found" {
-		f.fail(readError(path, err))
+		f.fail(readError(f.path, err))
 	}
 	f.endIfFailed()
 	return err
@@ -55,22 +56,19 @@ func (f *failStop) write(call func() error) error {
 // stopLog is the log that raft uses.
 type stopLog struct {
 	raft.LogStore
-	path string
 	stop *failStop
 }
 
-func (s *stopLog) FirstIndex() (index uint64, err error) {
-	err = s.stop.read(s.path, func() (err error) { index, err = s.LogStore.FirstIndex(); return err })
-	return index, err
+func (s *stopLog) FirstIndex() (uint64, error) {
+	return valueOf(s.stop.read, s.LogStore.FirstIndex)
 }
 
-func (s *stopLog) LastIndex() (index uint64, err error) {
-	err = s.stop.read(s.path, func() (err error) { index, err = s.LogStore.LastIndex(); return err })
-	return index, err
+func (s *stopLog) LastIndex() (uint64, error) {
+	return valueOf(s.stop.read, s.LogStore.LastIndex)
 }
 
 func (s *stopLog) GetLog(index uint64, l *raft.Log) error {
-	return s.stop.read(s.path, func() error { return s.LogStore.GetLog(index, l) })
+	return s.stop.read(func() error { return s.LogStore.GetLog(index, l) })
 }
 
 func (s *stopLog) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
@@ -86,7 +84,6 @@ func (s *stopLog) DeleteRange(first, last uint64) error {
 // stopStable is the store of term and vote that raft uses.
 type stopStable struct {
 	raft.StableStore
-	path string
 	stop *failStop
 }
 
@@ -94,16 +91,20 @@ func (s *stopStable) Set(key, val []byte) error {
 	return s.stop.write(func() error { return s.StableStore.Set(key, val) })
 }
 
-func (s *stopStable) Get(key []byte) (val []byte, err error) {
-	err = s.stop.read(s.path, func() (err error) { val, err = s.StableStore.Get(key); return err })
-	return val, err
+func (s *stopStable) Get(key []byte) ([]byte, error) {
+	return valueOf(s.stop.read, func() ([]byte, error) { return s.StableStore.Get(key) })
 }
 
 func (s *stopStable) SetUint64(key []byte, val uint64) error {
 	return s.stop.write(func() error { return s.StableStore.SetUint64(key, val) })
 }
 
-func (s *stopStable) GetUint64(key []byte) (val uint64, err error) {
-	err = s.stop.read(s.path, func() (err error) { val, err = s.StableStore.GetUint64(key); return err })
-	return val, err
+func (s *stopStable) GetUint64(key []byte) (uint64, error) {
+	return valueOf(s.stop.read, func() (uint64, error) { return s.StableStore.GetUint64(key) })
+}
+
+// valueOf runs a read by do and returns its value.
+func valueOf[T any](do func(func() error) error, read func() (T, error)) (value T, err error) {
+	err = do(func() (err error) { value, err = read(); return err })
+	return value, err
 }

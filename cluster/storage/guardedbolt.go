@@ -63,15 +63,13 @@ func newBrokenPages(panicked any) *brokenPages {
 }
 
 // FirstIndex implements raft.LogStore.
-func (g *guardedBolt) FirstIndex() (index uint64, err error) {
-	err = g.do(func() (err error) { index, err = g.bolt.FirstIndex(); return err })
-	return index, err
+func (g *guardedBolt) FirstIndex() (uint64, error) {
+	return valueOf(g.do, g.bolt.FirstIndex)
 }
 
 // LastIndex implements raft.LogStore.
-func (g *guardedBolt) LastIndex() (index uint64, err error) {
-	err = g.do(func() (err error) { index, err = g.bolt.LastIndex(); return err })
-	return index, err
+func (g *guardedBolt) LastIndex() (uint64, error) {
+	return valueOf(g.do, g.bolt.LastIndex)
 }
 
 // GetLog implements raft.LogStore.
@@ -98,9 +96,8 @@ func (g *guardedBolt) Set(key, val []byte) error {
 }
 
 // Get implements raft.StableStore.
-func (g *guardedBolt) Get(key []byte) (val []byte, err error) {
-	err = g.do(func() (err error) { val, err = g.bolt.Get(key); return err })
-	return val, err
+func (g *guardedBolt) Get(key []byte) ([]byte, error) {
+	return valueOf(g.do, func() ([]byte, error) { return g.bolt.Get(key) })
 }
 
 // SetUint64 implements raft.StableStore. checkedStable calls neither it nor GetUint64.

@@ -8,8 +8,11 @@ import (
 	"hash/crc32"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -213,4 +216,14 @@ func (c *checkedStable) GetUint64(key []byte) (uint64, error) {
 
 func stableSum(key, val []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, val)
+}
+
+// readBolt opens the Raft log of a member that does not run, for reading only.
+func readBolt(path string) (*raftboltdb.BoltStore, *checkedLog, *checkedStable, error) {
+	bolt, err := raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: &bbolt.Options{Timeout: time.Second, ReadOnly: true}})
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	ignore := func(error) {} // the caller reports what it reads
+	return bolt, &checkedLog{LogStore: bolt, path: path, corrupt: ignore}, &checkedStable{StableStore: bolt, path: path, corrupt: ignore}, nil
 }

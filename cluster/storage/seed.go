@@ -13,8 +13,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
-
-	"github.com/snowraft/snowraft/cluster/logging"
 )
 
 // Seed describes a new cluster of one member that continues from a state.
@@ -145,9 +143,9 @@ func (s Seed) write(dir string, id *Identity, logger *slog.Logger) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bolt.Close()) }()
-	files, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsRetained, logging.Hashicorp(logger, "snapshot", nil))
+	files, err := openSnapshots(dir, logger)
 	if err != nil {
-		return fmt.Errorf("data directory: %w", err)
+		return err
 	}
 	// The identity is still in memory only, so that the stores write nothing to its file.
 	store, snapshots, err := guard(Stores{Logs: bolt, Stable: bolt, Snapshots: files}, id, func(error) {})

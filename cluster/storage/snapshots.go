@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/logging"
 )
 
 // checkedSnapshots puts a checksum of a snapshot's metadata (index, term and the Raft configuration) before its content. The
@@ -126,4 +129,13 @@ func snapshotSum(m *raft.SnapshotMeta) uint32 {
 		b = fmt.Appendf(b, "\n%d %q %q", s.Suffrage, s.ID, s.Address)
 	}
 	return crc32.Checksum(b, castagnoli)
+}
+
+// openSnapshots returns raft's store of the snapshots in a data directory, which it creates if there is none.
+func openSnapshots(dir string, logger *slog.Logger) (*raft.FileSnapshotStore, error) {
+	files, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsRetained, logging.Hashicorp(logger, "snapshot", nil))
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	return files, nil
 }

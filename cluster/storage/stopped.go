@@ -10,14 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
-	"go.etcd.io/bbolt"
-
-	"github.com/snowraft/snowraft/cluster/logging"
 )
 
 // Stopped is the data directory of a stopped member, opened for reading only. It stays locked until Close, so that no member
@@ -77,21 +73,18 @@ func (s *Stopped) open(logger *slog.Logger) (err error) {
 	if err := checkBolt(path); err != nil {
 		return err
 	}
-	s.bolt, err = raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: &bbolt.Options{Timeout: time.Second, ReadOnly: true}})
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	var stable *checkedStable
+	if s.bolt, s.log, stable, err = readBolt(path); err != nil {
+		return err
 	}
-	ignore := func(error) {}
-	s.log = &checkedLog{LogStore: s.bolt, path: path, corrupt: ignore}
-	stable := &checkedStable{StableStore: s.bolt, path: path, corrupt: ignore}
 	if term, err := stable.GetUint64([]byte("CurrentTerm")); s.data.Term && (err != nil || s.data.Log && term == 0) {
 		return &CorruptError{Path: path, Reason: "the term and vote that it held are gone"}
 	}
-	files, err := raft.NewFileSnapshotStoreWithLogger(s.dir, snapshotsRetained, logging.Hashicorp(logger, "snapshot", nil))
+	files, err := openSnapshots(s.dir, logger)
 	if err != nil {
-		return fmt.Errorf("data directory: %w", err)
+		return err
 	}
-	s.snapshots = &checkedSnapshots{SnapshotStore: files, path: filepath.Join(s.dir, snapshotDir), corrupt: ignore}
+	s.snapshots = &checkedSnapshots{SnapshotStore: files, path: filepath.Join(s.dir, snapshotDir), corrupt: func(error) {}}
 	return nil
 }
 

@@ -12,8 +12,6 @@ import (
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
-
-	"github.com/snowraft/snowraft/cluster/logging"
 )
 
 const (
@@ -69,9 +67,9 @@ func openOnce(id *Identity, logger *slog.Logger, failed func(error)) (_ *Store, 
 			err = errors.Join(err, guarded.close())
 		}
 	}()
-	files, err := raft.NewFileSnapshotStoreWithLogger(id.dir, snapshotsRetained, logging.Hashicorp(logger, "snapshot", nil))
+	files, err := openSnapshots(id.dir, logger)
 	if err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, err
 	}
 	s, snaps, err := guard(Stores{Logs: guarded, Stable: guarded, Snapshots: files}, id, failed)
 	if err != nil {
@@ -98,7 +96,8 @@ func Guard(in Stores, id *Identity, failed func(error)) (*Store, error) {
 }
 
 func guard(in Stores, id *Identity, failed func(error)) (*Store, *checkedSnapshots, error) {
-	path, stop := filepath.Join(id.dir, logFile), &failStop{report: failed}
+	path := filepath.Join(id.dir, logFile)
+	stop := &failStop{path: path, report: failed}
 	s := &Store{
 		log:    &checkedLog{LogStore: in.Logs, path: path, corrupt: stop.fail, stored: id.sawLog},
 		stable: &checkedStable{StableStore: in.Stable, path: path, corrupt: stop.fail, stored: id.sawTerm},
@@ -109,8 +108,8 @@ func guard(in Stores, id *Identity, failed func(error)) (*Store, *checkedSnapsho
 		return nil, nil, err
 	}
 	s.Stores = Stores{
-		Logs:      &stopLog{LogStore: &gaplessLog{LogStore: cache, path: path, snapshots: snaps, fail: stop.fail}, path: path, stop: stop},
-		Stable:    &stopStable{StableStore: s.stable, path: path, stop: stop},
+		Logs:      &stopLog{LogStore: &gaplessLog{LogStore: cache, path: path, snapshots: snaps, fail: stop.fail}, stop: stop},
+		Stable:    &stopStable{StableStore: s.stable, stop: stop},
 		Snapshots: snaps,
 	}
 	return s, snaps, nil

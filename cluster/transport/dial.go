@@ -76,7 +76,7 @@ func (s *StreamLayer) greet(ctx context.Context, id, addr string, what purpose) 
 	if err != nil {
 		return nil, peer.Meta{}, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
+	stop := endWith(ctx, raw)
 	defer stop()
 	conn := raw
 	defer func() {

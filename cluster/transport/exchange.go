@@ -22,7 +22,7 @@ func (s *StreamLayer) MeetLife(ctx context.Context, id, address string) (lives.R
 	if err != nil {
 		return lives.Unrelated, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
+	stop := endWith(ctx, raw)
 	defer stop()
 	conn := raw
 	if s.keys != nil {
@@ -73,8 +73,7 @@ func (s *StreamLayer) serveLifeConn(conn net.Conn, from peer.Meta, nonce string)
 	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return
 	}
-	stop := context.AfterFunc(s.ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
+	defer endWith(s.ctx, conn)()
 	var theirs lives.Message
 	err := readLongFrame(conn, &theirs, lives.MaxMessage)
 	if err == nil {

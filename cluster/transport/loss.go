@@ -62,7 +62,7 @@ func (s *StreamLayer) AskLoss(ctx context.Context, id raft.ServerID, address raf
 		return reply, err
 	}
 	defer func() { _ = conn.Close() }()
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	stop := endWith(ctx, conn)
 	defer stop()
 	if err := writeFrame(conn, question); err != nil {
 		return reply, err
@@ -76,8 +76,7 @@ func (s *StreamLayer) serveLossConn(conn net.Conn, from string) {
 	if err := conn.SetDeadline(time.Now().Add(termTimeout)); err != nil {
 		return
 	}
-	stop := context.AfterFunc(s.ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
+	defer endWith(s.ctx, conn)()
 	var question Loss
 	if err := readFrame(conn, &question); err != nil {
 		return

@@ -169,18 +169,10 @@ func (s *StreamLayer) serve(conn net.Conn, place *places.Place, after *admitted)
 
 // acceptHandshake runs the acceptor's side of TLS and of the handshake, and returns the connection, the dialer's message and the reply to it.
 func (s *StreamLayer) acceptHandshake(raw net.Conn) (_ net.Conn, said Greeting, reply Reply, err error) {
-	shaken := make(chan struct{})
-	defer close(shaken)
 	if err := raw.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return nil, said, reply, err
 	}
-	go func() { // Close does not wait for a silent peer
-		select {
-		case <-s.ctx.Done():
-			_ = raw.SetDeadline(time.Unix(1, 0))
-		case <-shaken:
-		}
-	}()
+	defer endWith(s.ctx, raw)() // Close does not wait for a silent peer
 	conn, verified := raw, ""
 	from := raw.RemoteAddr()
 	if s.keys != nil {
@@ -209,6 +201,11 @@ func (s *StreamLayer) acceptHandshake(raw net.Conn) (_ net.Conn, said Greeting, 
 	return conn, said, reply, conn.SetDeadline(time.Time{})
 }
 
+// endWith makes the reads and writes of a connection fail from the end of ctx on, unless stop was called before; stop reports that.
+func endWith(ctx context.Context, conn net.Conn) (stop func() bool) {
+	return context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+}
+
 // serveTermConn answers questions for the term on conn, in its own goroutine.
 func (s *StreamLayer) serveTermConn(conn net.Conn, askers *places.Places) {
 	placed, ok := takeSlot(conn, askers)
@@ -216,17 +213,10 @@ func (s *StreamLayer) serveTermConn(conn net.Conn, askers *places.Places) {
 		_ = conn.Close()
 		return
 	}
-	done := make(chan struct{})
 	s.wg.Go(func() {
-		defer close(done)
+		defer func() { _ = placed.Close() }()
+		defer endWith(s.ctx, placed)()
 		serveTerms(placed, s.Term, s.Mark)
-	})
-	s.wg.Go(func() {
-		select {
-		case <-s.ctx.Done():
-		case <-done:
-		}
-		_ = placed.Close()
 	})
 }
 
