@@ -102,9 +102,13 @@ func (n *Node) refuseName(p gossip.Peer, taken Member) {
 		n.logger.Warn("member not added: its name is taken; remove the member that has the name, or start the new one with another --name or with --force-name",
 			"peer", p.Claim.Name, "peer_id", p.Claim.ID, "address", p.Claim.Raft, "taken_by", taken.ID, "taken_by_address", taken.Address, "taken_by_alive", taken.Alive)
 	}
-	raw, err := json.Marshal(nameRefusal{Process: p.Claim.Process, ID: taken.ID, Raft: taken.Address, Alive: taken.Alive})
-	if err == nil { // always
-		n.gossip.SendTo(p.GossipAddress(), append([]byte{nameRefused}, raw...))
+	n.sendRefusal(p, nameRefused, nameRefusal{Process: p.Claim.Process, ID: taken.ID, Raft: taken.Address, Alive: taken.Alive})
+}
+
+// sendRefusal sends a node the message that it is not added. The message may get lost, so the leader repeats it.
+func (n *Node) sendRefusal(p gossip.Peer, kind byte, refusal any) {
+	if raw, err := json.Marshal(refusal); err == nil { // always
+		n.gossip.SendTo(p.GossipAddress(), append([]byte{kind}, raw...))
 	}
 }
 
@@ -156,4 +160,50 @@ func (n *Node) haveSameNames(set []peer.Meta) bool {
 		n.sameSince = 0
 	}
 	return same
+}
+
+// A program that does not know the commands of its cluster cannot apply the log. A leader does not add a node with such a
+// program, and reports that to the node, which halts. If the leader added it, the node would halt over the log and stay in
+// the Raft configuration.
+
+const programRefused = 'v' // kind of memberlist's user message
+
+// programRefusal is the leader's message to a node that it does not add because of its program. Like nameRefusal, it is valid
+// for one process only.
+type programRefusal struct {
+	Process string `json:"p"` // process of the node
+	Used    uint32 `json:"u"` // fsm_version of the cluster
+}
+
+// isTooOld reports whether a node's program does not know the commands that the cluster uses.
+func (n *Node) isTooOld(m peer.Meta) (used uint32, ok bool) {
+	if n.cfg.Used != nil {
+		used = n.cfg.Used()
+	}
+	return used, m.Commands < used
+}
+
+// programRefused reports whether a node is not added because of its program. If so, it sends the refusal to the node. Only the
+// leader's reconcile calls it.
+func (n *Node) programRefused(p gossip.Peer) bool {
+	used, refused := n.isTooOld(p.Claim)
+	if !refused {
+		return false
+	}
+	if n.logged.Allow("program of " + p.Claim.GossipName()) {
+		n.logger.Warn("member not added: its program does not know the commands that the cluster uses; start the newer program there",
+			"peer", p.Claim.Name, "peer_id", p.Claim.ID, "address", p.Claim.Raft, "used", used, "known", p.Claim.Commands)
+	}
+	n.sendRefusal(p, programRefused, programRefusal{Process: p.Claim.Process, Used: used})
+	return true
+}
+
+// onProgramRefused handles a programRefusal. A node that has joined a cluster ignores it.
+func (n *Node) onProgramRefused(said []byte) {
+	var r programRefusal
+	if json.Unmarshal(said, &r) != nil || r.Process != n.process || n.ClusterID() != "" || r.Used <= n.cfg.Commands {
+		return
+	}
+	n.Fail(fmt.Errorf("%w: the cluster uses commands of fsm_version %d, and this program knows them up to fsm_version %d; start the newer program",
+		ErrTooOld, r.Used, n.cfg.Commands))
 }
