@@ -8,7 +8,8 @@ import (
 // raced are the packages whose goroutines share memory. The gate always runs their tests with the race detector; the race of
 // all other packages is in the slices.
 var raced = []string{
-	"./allocator", "./client", "./cluster", "./internal/events", "./internal/member", "./internal/places", "./internal/route",
+	"./allocator", "./client", "./cluster", "./cluster/gossip", "./cluster/leadership", "./cluster/lives", "./cluster/transport",
+	"./internal/events", "./internal/member", "./internal/places", "./internal/route",
 	"./internal/share", "./server/frontend", "./server/redis", "./trust",
 }
 
