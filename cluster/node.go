@@ -32,10 +32,10 @@ import (
 //   - follow: leadership; while leading, also lead and the goroutines that lead starts
 //   - observeLeader, succession: changes of the known leader; the end of the leader's process
 //   - bootstrap, report: until the node belongs to a cluster; log lines and events about the cluster
-//   - watch: clock, disk, own membership
-//   - rejoin, meet, observeLives: seeds and lost members; claims about members; other lives of the cluster
+//   - runUpkeep: clock, disk, own membership
+//   - rejoin, confirmClaims, observeLives: seeds and lost members; claims about members; other lives of the cluster
 //   - keepWatermark: the file of the watermark
-//   - probe, rotate: members while there is no leader; secrets
+//   - greetWhileLeaderless, rotate: members while there is no leader; secrets
 type Node struct {
 	cfg         Config
 	logger      *slog.Logger
@@ -74,7 +74,7 @@ type Node struct {
 	stalled      atomic.Bool               // meta.Stalled
 	silent       atomic.Value              // meta.Silent
 	unannounced  int                       // announcements due, see announceStall
-	upkeep       atomic.Int64              // start of the last round of watch, on the monotonic clock
+	upkeep       atomic.Int64              // start of the last round of runUpkeep, on the monotonic clock
 	leaderless   atomic.Int64              // start of the time without a known leader, on the monotonic clock; 0 if one is known
 	ledFrom      atomic.Int64              // start of the time with a known leader, on the monotonic clock; 0 if none is known
 	seedContacts contactOutcomes           // keyed by address

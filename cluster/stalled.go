@@ -27,7 +27,7 @@ func (n *Node) stalls() bool {
 }
 
 // announceStall announces when this voter stalls, and when it replicates again; while it leads, also which voters are silent. It
-// announces each change in several rounds, because gossip is probabilistic. Call it only from watch.
+// announces each change in several rounds, because gossip is probabilistic. Call it only from runUpkeep.
 func (n *Node) announceStall() {
 	stalled, silent := n.stalls(), n.silentVoters()
 	was, _ := n.silent.Swap(silent).(string)

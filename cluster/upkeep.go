@@ -52,11 +52,11 @@ func (n *Node) runUpkeep() {
 	}
 }
 
-// stuckAfter is the time without a new round of watch after which a node counts as stuck. Rounds normally begin at least once
+// stuckAfter is the time without a new round of runUpkeep after which a node counts as stuck. Rounds normally begin at least once
 // per second.
 const stuckAfter = 10 * time.Second
 
-// Alive returns nil while watch makes progress. Watch takes the locks of gossip, of the clock and of the state machine. A disk
+// Alive returns nil while runUpkeep makes progress. It takes the locks of gossip, of the clock and of the state machine. A disk
 // that hangs does not stop it: a follower issues IDs without its disk, and a leader halts after DiskStall.
 func (n *Node) Alive() error {
 	if d := time.Duration(n.cfg.Watch.Now().Mono-n.upkeep.Load()) * time.Millisecond; d > stuckAfter {
@@ -126,7 +126,7 @@ func (n *Node) rejoin() {
 const claimsPause = 100 * time.Millisecond
 
 // confirmClaims shakes hands with the members about which gossip claims something new. This node believes only the members themselves.
-// Watch notifies it of claims that are left.
+// The upkeep notifies it of claims that are left.
 func (n *Node) confirmClaims() {
 	for {
 		select {
