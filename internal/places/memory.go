@@ -63,9 +63,11 @@ func (p *Places) settle(place *Place) {
 	}
 }
 
+// exceeds reports whether what is held exceeds a memory by more than a quarter.
+func exceeds(held, memory int64) bool { return held > memory+memory/4 }
+
 // enforce evicts places while o or all owners exceed their memory by a quarter. Requires p.mu.
 func (p *Places) enforce(o *owner) {
-	exceeds := func(held, memory int64) bool { return held > memory+memory/4 }
 	for o.id != kept && exceeds(o.held, o.memory) {
 		p.drop(o.greediest())
 	}

@@ -211,3 +211,23 @@ func TestDistrust(t *testing.T) {
 		}
 	})
 }
+
+// A connection is kept while others of its owner hold all memory, up to the quarter that evicts the one that holds most. So callers
+// that read no answers keep out no other.
+func TestServeInFullMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := newVault(t)
+		greedy := v.open("greedy", "192.0.2.1", 7)
+		v.reserve(greedy, share/2)
+		greedy.Charge(share/2 - price)
+		v.open("late", "192.0.2.2", 7)
+		v.expect()
+		for i := range share/4/price - 1 {
+			v.open(fmt.Sprint(i), "192.0.2.3", 7)
+		}
+		v.expect()
+		v.open("last", "192.0.2.4", 7)
+		v.expect("greedy")
+	})
+}

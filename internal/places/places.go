@@ -228,8 +228,8 @@ func (p *Places) drop(place *Place) {
 func (place *Place) Spoke() { place.Serve(0, nil) }
 
 // Serve keeps the place of a connection whose caller has the token with the given ID; 0 means no token. It returns false and
-// changes nothing if the token has its share of places. The place can be evicted again while the connection is idle, unless idler
-// is nil. After Serve has returned true, further calls are cheap and have no effect.
+// changes nothing if the token has its share of places, of which none is idle. The place can be evicted again while the connection is
+// idle, unless idler is nil. After Serve has returned true, further calls are cheap and have no effect.
 func (place *Place) Serve(token uint64, idler Idler) bool {
 	if place.spoken.Load() {
 		return true
@@ -245,16 +245,18 @@ func (place *Place) Serve(token uint64, idler Idler) bool {
 		id = kept
 	}
 	to := p.owner(id)
-	if to.taken >= to.slots || to.held+p.price > to.memory {
-		way := p.longestIdle(func(other *Place) bool { return other.owner == to })
-		if way == nil {
+	if full := to.taken >= to.slots; full || to.held+p.price > to.memory {
+		if way := p.longestIdle(func(other *Place) bool { return other.owner == to }); way != nil {
+			p.drop(way)
+		} else if full {
 			return false
 		}
-		p.drop(way)
 	}
 	place.spoken.Store(true)
 	place.idler = idler
-	p.enter(place, p.owner(id), p.leave(place))
+	to = p.owner(id)
+	p.enter(place, to, p.leave(place))
+	p.enforce(to)
 	return true
 }
 

@@ -67,8 +67,11 @@ func (c *Conn) Keep(p *trust.Principal) error {
 		}
 	}
 	if !c.place.Serve(p.TokenID(), idler) {
-		return rpc.NewError(rpc.Overloaded, fmt.Sprintf(
-			"token %d has a quarter of the connections; close some, try another member, or use another token", p.TokenID()))
+		text := "all connections are in use; close some, or try another member"
+		if id := p.TokenID(); id != 0 {
+			text = fmt.Sprintf("token %d has a quarter of the connections; close some, try another member, or use another token", id)
+		}
+		return rpc.NewError(rpc.Overloaded, text)
 	}
 	c.caller.Store(p)
 	return nil
