@@ -26,7 +26,7 @@ func (n *Node) Mark() transport.Mark {
 type judgements struct {
 	judged  atomic.Uint64
 	suspect atomic.Pointer[string] // see Suspicion
-	logged  lines.Once             // what was set back
+	logged  lines.Once             // reported set-backs
 }
 
 // judgeVoters judges the watermarks of this leader and of the other voters at intervals, until ctx ends.

@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/logging"
 )
 
-// leading returns the only voter of a cluster in memory, which was elected.
+// leading returns the only voter of an in-memory cluster, which was elected.
 func leading(t *testing.T) *raft.Raft {
 	t.Helper()
 	mem, snapshots := raft.NewInmemStore(), raft.NewInmemSnapshotStore()

@@ -29,8 +29,8 @@ type Remote struct {
 	Address func(ctx context.Context) string
 
 	ask   Verifier
-	asked slots         // for queries about texts of unknown callers
-	again chan struct{} // slots for queries about texts that were good, which unknown callers cannot delay
+	asked slots         // queries about texts of unknown callers
+	again chan struct{} // queries about texts that were good, which unknown callers cannot delay
 
 	mu       sync.Mutex
 	verdicts verdictCache // guarded by mu

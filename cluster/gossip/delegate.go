@@ -29,7 +29,7 @@ func (g *View) LocalState(bool) []byte { return nil }
 // MergeRemoteState implements memberlist.Delegate.
 func (g *View) MergeRemoteState([]byte, bool) {}
 
-// NotifyAlive implements memberlist.AliveDelegate. It refuses members of other clusters, and names beyond the bounds.
+// NotifyAlive implements memberlist.AliveDelegate. It refuses foreign members, and names beyond the bounds.
 func (g *View) NotifyAlive(n *memberlist.Node) error {
 	m, err := g.checkNode(n)
 	if err != nil {

@@ -36,7 +36,7 @@ type watched struct {
 	missed  uint64    // mark of the time at which its last link closed, see links.miss
 }
 
-// Voter is what a succession needs of its node, which may be any follower.
+// Voter is the part of a node that its succession uses. The node may be any follower.
 type Voter interface {
 	ID() string
 	LeaderChanged() <-chan struct{}

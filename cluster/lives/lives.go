@@ -1,4 +1,4 @@
-// Package lives keeps apart the lives of a cluster. A cluster that was restored from a backup is a later life of the cluster of
+// Package lives keeps apart the lives of the same cluster. A cluster that was restored from a backup is a later life of the cluster of
 // that backup. Lives have different cluster IDs, and each knows the IDs of all lives before it. Two lives that run at the same
 // time could issue the same, so the later one stops.
 package lives

@@ -16,7 +16,7 @@ import (
 // Its deferred functions run: a request is answered with a refusal, a leader steps down, and its proposals have an unknown
 // outcome. Raft's WaitGroup is also decremented by a deferred call, so Shutdown finds the goroutines gone.
 type failStop struct {
-	path   string      // of the store
+	path   string      // the store's
 	report func(error) // called with each failure
 	failed atomic.Bool
 }

@@ -152,7 +152,7 @@ func (s *Server) wait(j Job, began time.Time) {
 	j.Wait(ctx)
 }
 
-// announce sends an answer without a request.
+// announce sends an unrequested answer.
 func (s *Server) announce() {
 	s.mu.Lock()
 	j := s.job()

@@ -40,7 +40,7 @@ type task struct {
 	IDRequest
 	of     *client
 	answer snowraftv1.StreamIdsResponse
-	err    error // of the context of a request that waited
+	err    error // the context's, after a wait
 }
 
 func (k *task) Request() Received { return k.IDRequest }

@@ -144,7 +144,7 @@ func TestStalledConnectionsAreEvicted(t *testing.T) {
 	})
 }
 
-// What silent connections hold beyond their share closes the greediest ones of the address that holds most.
+// Bytes of silent connections beyond their share close the greediest ones of the address that holds most.
 func TestSilentHoldAShare(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestSilentHoldAShare(t *testing.T) {
 	})
 }
 
-// What a token holds beyond its share closes the connection that holds most; others stay.
+// Bytes of a token beyond its share close the connection that holds most; others stay.
 func TestTokenHoldsAShare(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -205,7 +205,7 @@ func TestDistrust(t *testing.T) {
 		gone.Distrust()
 		v.open("next", "192.0.2.2", 0)
 		v.expect("gone")
-		gone.Charge(-kib) // no effect any more
+		gone.Charge(-kib) // no effect
 		if held := v.Held(); held != 2*price {
 			t.Errorf("%d bytes are held by two connections", held)
 		}

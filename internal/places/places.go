@@ -70,8 +70,8 @@ func NewBudget(all, each int, memory, price int64) *Places {
 // owner is a token or one of the constants, with the places of its connections.
 type owner struct {
 	id     uint64
-	slots  int   // its share
-	memory int64 // its share, in bytes
+	slots  int   // share of the slots
+	memory int64 // share in bytes
 	taken  int
 	held   int64
 	hosts  map[netip.Prefix]*host

@@ -53,9 +53,10 @@ func (m *member) counted() int64 {
 	return 0
 }
 
-// What clients make the member hold is at least 0.8 of its growth.
+// The memory that is counted for clients is at least 0.8 of its growth.
 func TestPricesCoverGrowth(t *testing.T) {
-	m := start(t, "5") // so that little garbage is resident
+	const gogc = "5" // little garbage is resident
+	m := start(t, gogc)
 	var all sync.WaitGroup
 	defer all.Wait()
 	ctx, cancel := context.WithCancel(t.Context())

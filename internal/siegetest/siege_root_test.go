@@ -183,7 +183,8 @@ func (a attack) lay(ctx context.Context, m *member, all *sync.WaitGroup, made *a
 
 // A minute of attackers without a token neither ends the member nor keeps honest clients from their answers.
 func TestSiege(t *testing.T) {
-	m := start(t, "400") // as the Helm chart sets it
+	const gogc = "400" // the Helm chart sets it too
+	m := start(t, gogc)
 	ctx, cancel := context.WithTimeout(t.Context(), *length)
 	defer cancel()
 	var all sync.WaitGroup

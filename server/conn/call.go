@@ -14,7 +14,7 @@ const (
 type call struct {
 	price    int64       // bytes
 	awaited  int64       // bytes until the message has come
-	stranger bool        // its caller has no valid token yet
+	stranger bool        // no valid token yet
 	stop     func() bool // stops waiting for the end of the call
 }
 

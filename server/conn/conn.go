@@ -91,7 +91,7 @@ func (c *Conn) Forget() {
 	}
 }
 
-// Begin begins a request, and End ends it. Refused requests do not count, so that callers with a revoked token do not keep a
+// Begin marks the begin of each request, and End its end. Refused requests do not count, so that callers with a revoked token do not keep a
 // connection busy.
 func (c *Conn) Begin() {
 	if c != nil {

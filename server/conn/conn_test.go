@@ -83,7 +83,7 @@ func TestCloseEndsPausedRead(t *testing.T) {
 	})
 }
 
-// Before its first request, a client can send no more than a handshake takes. What it sends counts until the request.
+// Before its first request, a client can send no more than a handshake takes. Its bytes count until the request.
 func TestHandshakeIsShort(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,7 @@ const (
 // NewBudget returns the slots and the memory of all clients of a process whose memory limit is limit, in bytes. All connections
 // together have half of that limit, at most 512 MiB; those of one token have a quarter of the slots and of the memory; those of all
 // unauthenticated callers together a quarter of the memory; those of one address half of the slots. Answers are reserved within
-// these limits. What cannot be refused, such as the headers of a call, may exceed them by a quarter, and then closes the connection
+// these limits. Bytes that cannot be refused, such as those of headers, may exceed them by a quarter, and then closes the connection
 // that holds most. So clients hold at most 5/8 of the limit of the process:
 //
 //	connections × Price + calls × CallPrice + headers + incomplete requests + answers that the system has not taken

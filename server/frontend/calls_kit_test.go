@@ -77,7 +77,7 @@ func withGood(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer good")
 }
 
-// silently begins a call and sends no message. The returned channel is closed when the server ends the call.
+// silently begins calling and sends no message. The returned channel is closed when the server ends the call.
 func silently(ctx context.Context, t *testing.T, conn *grpc.ClientConn, method string) <-chan struct{} {
 	t.Helper()
 	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method)

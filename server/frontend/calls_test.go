@@ -36,7 +36,7 @@ const mib = 1 << 20
 func TestCallsHoldABoundedShare(t *testing.T) {
 	t.Parallel()
 	tokens := oneSecret{secret: trust.NewTokenSecret()}
-	const limit = 64 * mib // so a share has 8 MiB
+	const limit = 64 * mib // shares of 8 MiB
 	with := func(ctx context.Context, id uint64) context.Context {
 		if id == 0 {
 			return ctx
@@ -144,7 +144,7 @@ func TestManyCallsAtOnce(t *testing.T) {
 	}
 }
 
-// Answers hold memory until the client takes them, also the small ones of strangers, who may ask for the health.
+// Answers hold memory until the client takes them, also the small ones of strangers, who may request the health.
 func TestUnsentAnswersAreHeld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

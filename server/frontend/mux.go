@@ -86,7 +86,7 @@ type job struct {
 	last      error    // see [mux.Job]
 }
 
-// admit begins a request. It returns an error unless the caller has the right to the request, and the request is valid. If the
+// admit begins the request. It returns an error unless the caller has the right to the request, and the request is valid. If the
 // caller has no valid token, the request ends its stream, so that strangers do not take the places of all streams.
 func (j *job) admit(began time.Time, req proto.Message) (err error) {
 	j.began = began
@@ -150,7 +150,7 @@ func (j *job) done(err error) (done bool, last error) {
 	return true, j.last
 }
 
-// recovered turns a panic into the error of a request.
+// recovered turns a panic into the request's error.
 func (j *job) recovered(err *error) {
 	if r := recover(); r != nil {
 		*err = j.panicked(j.rule.Method, r)

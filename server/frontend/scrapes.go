@@ -26,7 +26,7 @@ func (s *scrapes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c, held := conn.From(r.Context()), int64(len(text.([]byte)))
-	c.Charge(held) // who scrapes without a token gets the text, however much other strangers hold
+	c.Charge(held) // even if unauthenticated clients hold their share: they get the text too
 	defer c.Charge(-held)
 	w.Header().Set("Content-Type", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
 	_, _ = w.Write(text.([]byte))

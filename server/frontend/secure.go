@@ -108,7 +108,7 @@ func (s *Server) tracked(next http.Handler) http.Handler {
 	})
 }
 
-// chargedBody counts what is read of the body of a request.
+// chargedBody counts what is read of the request's body.
 type chargedBody struct {
 	io.ReadCloser
 	conn *conn.Conn

@@ -66,7 +66,7 @@ type Issuer struct {
 }
 
 // NewIssuer returns an Issuer. If secured is true, each call needs an admission, and is subject to the rate of its caller's token.
-// Otherwise every caller has every right. relayed reports whether another member forwarded a call, which checked and counts its rate.
+// Otherwise every caller has every right. relayed reports whether another member forwarded the call, which checked and counts its rate.
 func NewIssuer(source Source, counters Counters, secured bool, relayed func(context.Context) bool) *Issuer {
 	return &Issuer{source: source, counters: counters, secured: secured, relayed: relayed}
 }

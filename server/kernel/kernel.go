@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Config describes a Kernel. The functions read what a transport knows of a call; none may be nil.
+// Config describes a Kernel. The functions read what transports know of calls; none may be nil.
 type Config struct {
 	Secured bool            // callers have rights
 	Audit   *trust.AuditLog // nil: no audit log
@@ -48,7 +48,7 @@ func New(cfg Config) *Kernel {
 	}
 }
 
-// Admit returns the admission of a call, or an error if its caller lacks a right on a resource. In an open cluster, calls need no
+// Admit returns the call's admission, or an error if its caller lacks a right on a resource. In an open cluster, calls need no
 // admission.
 func (k *Kernel) Admit(ctx context.Context, right, resource string) (a trust.Admission, err error) {
 	if !k.cfg.Secured {

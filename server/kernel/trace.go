@@ -17,7 +17,7 @@ import (
 // traceKey is the context key of a *received.
 type traceKey struct{}
 
-// received is the trace context that came with a call, as text.
+// received is the trace context that came with the call, as text.
 type received struct{ parents, states []string }
 
 // WithTraceContext returns the context of a call that came with a trace context.
@@ -25,7 +25,7 @@ func WithTraceContext(ctx context.Context, parents, states []string) context.Con
 	return context.WithValue(ctx, traceKey{}, &received{parents, states})
 }
 
-// TraceContextOf returns the trace context that came with a call; invalid without one.
+// TraceContextOf returns the trace context that came with the call; invalid without one.
 func TraceContextOf(ctx context.Context) trace.SpanContext {
 	r, ok := ctx.Value(traceKey{}).(*received)
 	if !ok {

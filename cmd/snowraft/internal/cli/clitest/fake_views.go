@@ -13,7 +13,7 @@ import (
 func overview(by string, at int64) *snowraftv1.Overview {
 	return &snowraftv1.Overview{
 		ClusterId: "c-1", ComposedBy: by, ComposedAtMs: at, LeaderId: "n-1", LeaderName: "a", Term: 7, Quorum: quorum,
-		ObservedClockAtMs: 1792419138000, WaitThresholdMs: 1000, MaxClockOffsetMs: 500, Layouts: []string{"default"},
+		ObservedClockAtMs: 1792419138000, WaitThresholdMs: 1000, MaxClockOffsetMs: 500,
 		Verdict: &snowraftv1.Verdict{
 			Level: snowraftv1.VerdictLevel_VERDICT_LEVEL_WARNING, Sentence: "b does not answer a; a is issuing IDs.", ServesUntilAtMs: 1792419540000,
 			Findings: []*snowraftv1.Finding{
