@@ -80,6 +80,7 @@ type Server struct {
 	answers []Job // made and not sent
 	spare   []Job // memory for answers
 	sending bool  // a goroutine sends answers
+	ended   bool  // Serve returns
 }
 
 // NewServer returns the receiving end of a stream. The caller calls Serve.
@@ -100,6 +101,7 @@ func (s *Server) Serve(ending context.Context) error {
 	for s.pending > 0 {
 		s.changed.Wait()
 	}
+	s.ended = true
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -152,9 +154,13 @@ func (s *Server) wait(j Job, began time.Time) {
 	j.Wait(ctx)
 }
 
-// announce sends an unrequested answer.
+// announce sends an unrequested answer, unless the stream has ended.
 func (s *Server) announce() {
 	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return
+	}
 	j := s.job()
 	s.mu.Unlock()
 	s.method.Announce(j)
