@@ -15,7 +15,7 @@ ARCHES    ?= amd64 arm64
 SLOW_SECTIONS := state-machine,many-state,commands
 
 # The packages whose tests take longest start first, so that the cores stay busy to the end.
-PACKAGES := $(wildcard ./internal/simtest ./server ./cluster ./cmd/snowraft ./fsm ./allocator) ./...
+PACKAGES := $(wildcard ./internal/test/simtest ./server ./cluster ./cmd/snowraft ./fsm ./allocator) ./...
 
 ##@ Build
 
@@ -85,7 +85,7 @@ monitoring: ## Run the queries of dashboards in a Prometheus that scrapes real m
 
 .PHONY: redis-clients
 redis-clients: ## Use real members with Redis libraries of Go, npm, PyPI and Maven, which it installs, and of Debian
-	go -C internal/processtest/testdata/redisclients vet ./...
+	go -C internal/test/processtest/testdata/redisclients vet ./...
 	@internal/tools/tagged-tests.sh redisclients $(TESTFLAGS)
 
 .PHONY: foreign
@@ -104,7 +104,7 @@ browser: ## Run the tests of the console in Chromium
 .PHONY: screenshots
 screenshots: ## Make the pictures of the console in docs/images
 	@mkdir -p docs/images
-	go test -tags browser -count=1 -v -run '^TestScreenshots$$' ./internal/processtest -args -screenshots $(CURDIR)/docs/images
+	go test -tags browser -count=1 -v -run '^TestScreenshots$$' ./internal/test/processtest -args -screenshots $(CURDIR)/docs/images
 
 .PHONY: root
 root: ## Run the tests that need root: networks, disks and clocks that fail
@@ -112,7 +112,7 @@ root: ## Run the tests that need root: networks, disks and clocks that fail
 
 .PHONY: siege
 siege: ## Attack the ports for clients of a member in a cgroup of 1 GiB for a minute (root)
-	go test -tags root -count=1 -v ./internal/siegetest $(TESTFLAGS)
+	go test -tags root -count=1 -v ./internal/test/siegetest $(TESTFLAGS)
 
 .PHONY: packages-test
 packages-test: bin/nfpm ## Install, run and remove the packages under a systemd in namespaces (root; Debian's systemd and rpm)
@@ -201,8 +201,8 @@ tidy-check: ## Check that each go.mod and go.sum is tidy
 	cd internal/tools/nfpm && go mod tidy -diff
 	cd bench && go mod tidy -diff
 	cd deploy/helm && go mod tidy -diff
-	cd internal/processtest/testdata/redisclients && go mod tidy -diff
-	cd internal/foreign/testdata/go && go mod tidy -diff
+	cd internal/test/processtest/testdata/redisclients && go mod tidy -diff
+	cd internal/test/foreign/testdata/go && go mod tidy -diff
 
 .PHONY: vulncheck
 vulncheck: bin/govulncheck ## Look up the dependencies in the vulnerability database
@@ -210,11 +210,11 @@ vulncheck: bin/govulncheck ## Look up the dependencies in the vulnerability data
 
 .PHONY: gate
 gate: ## Run the checks that each change must pass (GATEFLAGS: -list, -since COMMIT, names of parts)
-	@go run ./internal/gate $(GATEFLAGS)
+	@go run ./internal/build/gate $(GATEFLAGS)
 
 .PHONY: nightly
 nightly: ## Run all checks whole, as root, and continue after an interruption; logs in nightly
-	@go run ./internal/gate -nightly $(GATEFLAGS)
+	@go run ./internal/build/gate -nightly $(GATEFLAGS)
 
 .PHONY: slice
 slice: ## Move the gate to the next eighth of the long checks, as the last commit of a piece of work

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/depth"
+	"github.com/snowraft/snowraft/internal/test/depth"
 	"github.com/snowraft/snowraft/snowflake"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/allocator"
-	"github.com/snowraft/snowraft/internal/depth"
+	"github.com/snowraft/snowraft/internal/test/depth"
 )
 
 // No call waits for a block once the load is steady, nor when the load grows tenfold from one millisecond to

@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/snowraft/snowraft/internal/depth"
-	"github.com/snowraft/snowraft/internal/seed"
+	"github.com/snowraft/snowraft/internal/test/depth"
+	"github.com/snowraft/snowraft/internal/test/seed"
 )
 
 func drawWorld(t *rapid.T) world {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/snowraft/snowraft/internal/clock"
-	"github.com/snowraft/snowraft/internal/seed"
+	"github.com/snowraft/snowraft/internal/test/seed"
 )
 
 func TestSizes(t *testing.T) {

@@ -63,7 +63,7 @@ func suites() []section {
 		}),
 		of("commands", "Commands", suite{
 			runs: []goTest{
-				{pkg: "internal/simtest", run: "TestAThousandHolders", logs: map[string]*regexp.Regexp{
+				{pkg: "internal/test/simtest", run: "TestAThousandHolders", logs: map[string]*regexp.Regexp{
 					"average": regexp.MustCompile(`holders: ([0-9.]+) commands per second`),
 					"busiest": regexp.MustCompile(`, ([0-9.]+) in the busiest minute`),
 				}},

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/bubble"
-	"github.com/snowraft/snowraft/internal/memnet"
+	"github.com/snowraft/snowraft/internal/test/bubble"
+	"github.com/snowraft/snowraft/internal/test/memnet"
 	"github.com/snowraft/snowraft/server"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/snowraft/snowraft/internal/depth"
+	"github.com/snowraft/snowraft/internal/test/depth"
 )
 
 // Callers, the filler's answers and the sweeps come in any order: no ID is returned twice or lost without being

@@ -18,7 +18,7 @@ import (
 	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/clock"
-	"github.com/snowraft/snowraft/internal/testlog"
+	"github.com/snowraft/snowraft/internal/test/testlog"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 	"github.com/snowraft/snowraft/server/frontend"

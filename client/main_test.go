@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/snowraft/snowraft/internal/race"
+	"github.com/snowraft/snowraft/internal/test/race"
 )
 
 func TestMain(m *testing.M) {

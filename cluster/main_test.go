@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/race" //nolint:depguard // a constant of the build, for tests only
+	"github.com/snowraft/snowraft/internal/test/race" //nolint:depguard // a constant of the build, for tests only
 )
 
 func TestMain(m *testing.M) {

@@ -68,7 +68,7 @@ func (n *Node) label(id raft.ServerID) string {
 	return n.describe(s, n.meta(), "").label()
 }
 
-// NameOf returns the name of a node; empty if the name is not known. It waits neither for raft nor for the disk.
+// nameOf returns the name of a node; empty if the name is not known. It waits neither for raft nor for the disk.
 func (n *Node) nameOf(id string) string {
 	if id == n.ID() {
 		return n.cfg.Name

@@ -186,7 +186,7 @@ func (n *Node) checkSecured() error {
 	}
 }
 
-// Config returns the settings of the gossip.
+// gossipConfig returns the settings of the gossip.
 func (n *Node) gossipConfig() *gossip.Config {
 	c := &n.cfg
 	return &gossip.Config{

@@ -120,7 +120,7 @@ func (n *Node) MeetLife(ctx context.Context, to *Node) (lives.Relation, error) {
 	return n.learnLife(to.meta(), theirs), theirs.Check(asks)
 }
 
-// LearnLife takes note of the life of the node that said it, and returns its relation to this cluster.
+// learnLife takes note of the life of the node that said it, and returns its relation to this cluster.
 func (n *Node) learnLife(from peer.Meta, theirs lives.Message) lives.Relation {
 	relation := n.lives.Learn(from, theirs)
 	if theirs.Ends && (relation == lives.Younger || relation == lives.Sibling) && n.cfg.Keys != nil {

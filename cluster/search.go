@@ -21,7 +21,7 @@ type clusterSearch struct {
 	aside   storage.Aside
 }
 
-// seeking returns the state of the search. Call it only while the node has not joined a cluster.
+// searchState returns the state of the search. Call it only while the node has not joined a cluster.
 func (n *Node) searchState() clusterSearch {
 	own := n.meta()
 	s := clusterSearch{expect: own.Expect, seeds: len(n.cfg.Join), address: own.Gossip, aside: n.aside}

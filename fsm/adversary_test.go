@@ -5,7 +5,7 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/depth"
+	"github.com/snowraft/snowraft/internal/test/depth"
 )
 
 var (

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/snowraft/snowraft/internal/race"
+	"github.com/snowraft/snowraft/internal/test/race"
 	"github.com/snowraft/snowraft/snowflake"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/allocator"
-	"github.com/snowraft/snowraft/internal/breadth"
 	"github.com/snowraft/snowraft/internal/clock"
-	"github.com/snowraft/snowraft/internal/depth"
+	"github.com/snowraft/snowraft/internal/test/breadth"
+	"github.com/snowraft/snowraft/internal/test/depth"
 )
 
 // Every block: the walk over every life, with the real allocators of two members. They request blocks, also in the

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/breadth"
-	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/internal/position"
+	"github.com/snowraft/snowraft/internal/test/breadth"
+	"github.com/snowraft/snowraft/internal/test/depth"
 )
 
 // Every branch: two branches of one history run in every order, as after a copy of all data directories, with elections,

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/breadth"
-	"github.com/snowraft/snowraft/internal/depth"
+	"github.com/snowraft/snowraft/internal/test/breadth"
+	"github.com/snowraft/snowraft/internal/test/depth"
 	"github.com/snowraft/snowraft/snowflake"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"

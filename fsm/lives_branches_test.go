@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/snowraft/snowraft/internal/depth"
-	"github.com/snowraft/snowraft/internal/seed"
+	"github.com/snowraft/snowraft/internal/test/depth"
+	"github.com/snowraft/snowraft/internal/test/seed"
 )
 
 // The branches: members are set back, so that a life has two histories, with equal indexes and terms. Both end, and their

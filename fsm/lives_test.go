@@ -7,9 +7,9 @@ import (
 	"github.com/hashicorp/raft"
 	"pgregory.net/rapid"
 
-	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/internal/position"
-	"github.com/snowraft/snowraft/internal/seed"
+	"github.com/snowraft/snowraft/internal/test/depth"
+	"github.com/snowraft/snowraft/internal/test/seed"
 	"github.com/snowraft/snowraft/snowflake"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"

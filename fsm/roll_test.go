@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/snowraft/snowraft/internal/seed"
+	"github.com/snowraft/snowraft/internal/test/seed"
 )
 
 // TestImagesStayAsTheyWere takes images while workers are acquired, extended and released: none changes later.

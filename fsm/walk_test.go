@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/snowraft/snowraft/internal/depth"
-	"github.com/snowraft/snowraft/internal/seed"
+	"github.com/snowraft/snowraft/internal/test/depth"
+	"github.com/snowraft/snowraft/internal/test/seed"
 )
 
 var walkSeed = flag.Uint64("fsm.seed", 0, "take only the random walk with this seed")

@@ -10,8 +10,8 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/snowraft/snowraft/internal/bubble"
-	"github.com/snowraft/snowraft/internal/memnet"
+	"github.com/snowraft/snowraft/internal/test/bubble"
+	"github.com/snowraft/snowraft/internal/test/memnet"
 	"github.com/snowraft/snowraft/server"
 	"github.com/snowraft/snowraft/server/frontend"
 )

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/race"
+	"github.com/snowraft/snowraft/internal/test/race"
 )
 
 func TestMain(m *testing.M) {

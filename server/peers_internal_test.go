@@ -14,7 +14,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/limits"
-	"github.com/snowraft/snowraft/internal/memnet"
+	"github.com/snowraft/snowraft/internal/test/memnet"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/test/depth"
 	"github.com/snowraft/snowraft/server/frontend"
 )
 

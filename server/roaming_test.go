@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/memnet"
+	"github.com/snowraft/snowraft/internal/test/memnet"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )

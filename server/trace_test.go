@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/snowraft/snowraft/client"
-	"github.com/snowraft/snowraft/internal/testlog"
+	"github.com/snowraft/snowraft/internal/test/testlog"
 	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/internal/tracing/otlp"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"

@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// All members have this version, so there is nothing to finalize. internal/simtest and internal/processtest test members of two
+// All members have this version, so there is nothing to finalize. internal/test/simtest and internal/test/processtest test members of two
 // versions.
 func TestUpgradeOverTheAPI(t *testing.T) {
 	t.Parallel()

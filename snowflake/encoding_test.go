@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/snowraft/snowraft/internal/seed"
+	"github.com/snowraft/snowraft/internal/test/seed"
 	"github.com/snowraft/snowraft/snowflake"
 )
 

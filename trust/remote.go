@@ -127,7 +127,7 @@ func (v *verdict) present() (*state, error) {
 	return v.renewed(ctx)
 }
 
-// gone implements records, by the last word of a member.
+// refusal implements records, by the last word of a member.
 func (*verdict) refusal(err error) error { return err }
 
 // gone implements records.

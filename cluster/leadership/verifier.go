@@ -11,9 +11,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Verifier confirms that a leader was not replaced. It starts additional queries when a query takes long; its zero value is ready for
-// use. One timer serves all of them and stays set while there are any.
-// Setting a timer for each hedge would wake a thread each time, which costs as much as the query itself.
+// Verifier confirms that a leader was not replaced. It queries further voters when a query takes long (a hedge). One timer serves all
+// hedges and stays set while there are any: setting a timer for each would wake a thread each time, which costs as much as the query
+// itself. The zero value is ready for use.
 type Verifier struct {
 	mu    sync.Mutex
 	open  []*hedge // earliest first

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/depth"
+	"github.com/snowraft/snowraft/internal/test/depth"
 )
 
 // inChild runs the rest of a test in a child process, because a panic in a goroutine of bbolt would crash this process. The

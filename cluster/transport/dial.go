@@ -196,7 +196,7 @@ func (d *dialedConns) closeAll() {
 	d.closeAbandoned(func(raft.ServerID) (raft.ServerAddress, error) { return "", net.ErrClosed })
 }
 
-// CloseAbandoned closes each connection whose address is no longer the current address of its member, or whose member is no
+// closeAbandoned closes each connection whose address is no longer the current address of its member, or whose member is no
 // longer known. It reports whether there were any.
 func (d *dialedConns) closeAbandoned(current func(raft.ServerID) (raft.ServerAddress, error)) bool {
 	var abandoned []*dialedConn

@@ -94,7 +94,7 @@ func (l *Links) Has(from Origin) bool {
 	return l.open[from] != nil
 }
 
-// MarkMissed returns a mark for away.
+// MarkMissed returns a mark for StillMissed.
 func (l *Links) MarkMissed(from Origin) (mark uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,8 +102,8 @@ func (l *Links) MarkMissed(from Origin) (mark uint64) {
 	return l.returns
 }
 
-// StillMissed reports whether a process has had no link since miss returned the mark. It returns false if miss was called for another
-// process since then.
+// StillMissed reports whether a process has had no link since MarkMissed returned the mark. It returns false if MarkMissed was called for
+// another process since then.
 func (l *Links) StillMissed(from Origin, mark uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

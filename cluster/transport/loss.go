@@ -28,7 +28,7 @@ type LossReply struct {
 	Why    string `json:"why,omitempty"` // reason for which it does not agree
 }
 
-// ProcessAt implements Witnesses. A host name may resolve to several addresses: all of them must refuse.
+// ProcessAt implements leadership.PeerChecker. A host name may resolve to several addresses: all of them must refuse.
 func (s *StreamLayer) ProcessAt(ctx context.Context, id raft.ServerID, address string) (process string, err error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *StreamLayer) ProcessAt(ctx context.Context, id raft.ServerID, address s
 	return "", err
 }
 
-// AskLoss implements Witnesses.
+// AskLoss implements leadership.PeerChecker.
 func (s *StreamLayer) AskLoss(ctx context.Context, id raft.ServerID, address raft.ServerAddress, question Loss) (reply LossReply, err error) {
 	deadline, ok := ctx.Deadline()
 	if !ok {

@@ -243,7 +243,7 @@ func (c *termConn) question(wants uint64) (number uint64, answered chan answer, 
 	return number, answered, nil
 }
 
-// serveTermConn answers questions on a connection until the connection fails or this node has no term yet. Without an answer, no
+// serveTerms answers questions on a connection until the connection fails or this node has no term yet. Without an answer, no
 // caller concludes that this node has seen no later term.
 func serveTerms(conn net.Conn, current func() (term uint64, ok bool), mark func() Mark) {
 	var question [termQuestion]byte

@@ -19,7 +19,7 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 
 internal/tools/static.sh linux "$arch" "$stage/snowraft"
-go run ./internal/sbom -licenses "$stage/licenses.txt" "$stage/snowraft"
+go run ./internal/build/sbom -licenses "$stage/licenses.txt" "$stage/snowraft"
 # Completions are printed by the program, so by one that runs here.
 internal/tools/static.sh "$(go env GOHOSTOS)" "$(go env GOHOSTARCH)" "$stage/here"
 for shell in bash fish zsh; do

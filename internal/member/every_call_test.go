@@ -16,8 +16,8 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/fsm"
-	"github.com/snowraft/snowraft/internal/breadth"
-	"github.com/snowraft/snowraft/internal/depth"
+	"github.com/snowraft/snowraft/internal/test/breadth"
+	"github.com/snowraft/snowraft/internal/test/depth"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	"github.com/snowraft/snowraft/trust"
 )

@@ -19,7 +19,7 @@ const (
 	// MaxBytes is the greatest number of bytes of pending requests on a stream. gRPC's window and its buffer for a stream hold
 	// more, so sending never blocks. It must not block, because the goroutine that receives answers also sends requests.
 	MaxBytes = 32 << 10
-	// MaxPending is the number of pending requests with which a member reads no further one.
+	// MaxPending is the number of pending requests beyond which a member reads no further one.
 	MaxPending = 64
 	// Stalled is the time without an answer after which MaxPending requests count as stuck, so that no further ones wait for
 	// them.

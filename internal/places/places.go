@@ -1,7 +1,7 @@
 // Package places bounds the connections of a process in slots and in bytes: of all, of one address and of one token, so that no
-// single host or application uses up all of them. When slots or bytes are short, a new connection evicts a connection that has not
-// spoken yet, from the address whose silent connections hold most. If there is none, it evicts the connection with the longest idle
-// time. Connections from other addresses do not evict silent connections from favored addresses. The main types are [Places] and
+// single host or application uses up all of them. When slots are short, a new connection evicts a connection that has not spoken
+// yet, from the address whose silent connections hold most. If there is none, it evicts the connection with the longest idle time. When
+// bytes exceed a limit by a quarter, the connection is evicted that holds most, from the address whose connections hold most. Connections from other addresses do not evict silent connections from favored addresses. The main types are [Places] and
 // [Place].
 package places
 

@@ -85,7 +85,7 @@ var reasons = []Reason{
 		"This process is shutting down.",
 		"Try another member at once. For `Leave`, wait until the process has exited."},
 	{Overloaded, codes.ResourceExhausted, RepeatYes, time.Second, redisLoading,
-		"This member currently has too many calls, connections or unread answers, or the cluster already remembers 262,144 request IDs, or 32,768 request IDs of one API token.",
+		"This member currently has too many connections, or clients hold all memory that they may, or the cluster already remembers 262,144 request IDs, or 32,768 request IDs of one API token.",
 		"Try again later, or try another member. Find the clients that keep too many calls open or do not read their answers. A Redis connection over its limit gets `ERR max number of clients reached` and is closed. If the request has a request ID, wait as long as the `RetryInfo` says, or send the request without an ID."},
 	{LimitReached, codes.ResourceExhausted, RepeatNo, 0, redisErr,
 		"The cluster has reached its limit of 1,000 layouts, 1,000,000 sequences (deleted ones included) or 10,000 tokens.",

@@ -17,10 +17,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 mkdir -p dist
-go build -o "$work/image" ./internal/image
+go build -o "$work/image" ./internal/build/image
 for arch in amd64 arm64; do
 	internal/tools/static.sh linux "$arch" "$work/snowraft"
-	go run ./internal/sbom -licenses "$work/licenses.txt" "$work/snowraft"
+	go run ./internal/build/sbom -licenses "$work/licenses.txt" "$work/snowraft"
 	out=dist/snowraft_${number}_image_linux_$arch.tar
 	"$work/image" -version "$VERSION" -revision "$(git rev-parse HEAD)" -created "$created" -arch "$arch" \
 		-program "$work/snowraft" -licenses "$work/licenses.txt" -certificates "${CA_CERTIFICATES:-/etc/ssl/certs/ca-certificates.crt}" -out "$out"

@@ -31,7 +31,7 @@ for platform in $platforms; do
 	internal/tools/static.sh "${platform%_*}" "${platform#*_}" "$program"
 	set -- "$@" "$program"
 done
-go run ./internal/sbom -version "$VERSION" -time "$SOURCE_DATE_EPOCH" \
+go run ./internal/build/sbom -version "$VERSION" -time "$SOURCE_DATE_EPOCH" \
 	-bom "dist/snowraft_${number}_sbom.cdx.json" -licenses "$work/licenses.txt" "$@"
 
 for platform in $platforms; do

@@ -14,7 +14,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/fsm"
-	"github.com/snowraft/snowraft/internal/mutant"
+	"github.com/snowraft/snowraft/internal/build/mutant"
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/lincheck"
+	"github.com/snowraft/snowraft/internal/test/lincheck"
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
@@ -205,5 +205,5 @@ func (s *strictCalls) all() []lincheck.Call {
 // moment is the inverse of instant.
 func (r *Run) moment(instant time.Time) int64 { return instant.UnixNano() + r.Header.At }
 
-// instant returns a moment as the time since the run's header, which internal/lincheck prints.
+// instant returns a moment as the time since the run's header, which internal/test/lincheck prints.
 func (r *Run) instant(at int64) time.Time { return time.Unix(0, at-r.Header.At).UTC() }

@@ -3,7 +3,7 @@ package check
 import (
 	"time"
 
-	"github.com/snowraft/snowraft/internal/schedstat"
+	"github.com/snowraft/snowraft/internal/test/schedstat"
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 

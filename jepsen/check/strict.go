@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/lincheck"
+	"github.com/snowraft/snowraft/internal/test/lincheck"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/depth"
+	"github.com/snowraft/snowraft/internal/test/depth"
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/snowflake"
 )

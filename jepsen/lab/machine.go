@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/schedstat"
+	"github.com/snowraft/snowraft/internal/test/schedstat"
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/network"
 	"github.com/snowraft/snowraft/jepsen/skew"

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/mutant"
+	"github.com/snowraft/snowraft/internal/build/mutant"
 	"github.com/snowraft/snowraft/jepsen/nemesis"
 	"github.com/snowraft/snowraft/jepsen/workload"
 )

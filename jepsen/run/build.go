@@ -9,8 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/snowraft/snowraft/internal/mutant"
-	"github.com/snowraft/snowraft/internal/nextversion"
+	"github.com/snowraft/snowraft/internal/build/mutant"
+	"github.com/snowraft/snowraft/internal/test/nextversion"
 )
 
 // program returns the path of the program under test. nextProgram returns the path of the program to which members upgrade.

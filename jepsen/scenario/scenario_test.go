@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/mutant"
+	"github.com/snowraft/snowraft/internal/build/mutant"
 	"github.com/snowraft/snowraft/jepsen/check"
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/workload"

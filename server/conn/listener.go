@@ -44,8 +44,8 @@ type listener struct {
 	refused func(net.Conn)
 }
 
-// Listen returns a listener whose connections are [*Conn]s. It calls refused with each connection for which there is no slot or
-// memory, on the goroutine of Accept, and then closes that connection.
+// Listen returns a listener whose connections are [*Conn]s. It calls refused with each connection for which there is no slot, on the
+// goroutine of Accept, and then closes that connection.
 func Listen(l net.Listener, budget *places.Places, refused func(net.Conn)) net.Listener {
 	return &listener{l, budget, refused}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/bubble"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/test/bubble"
 	"github.com/snowraft/snowraft/trust"
 )
 

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	"github.com/snowraft/snowraft/internal/seed"
+	"github.com/snowraft/snowraft/internal/test/seed"
 	"github.com/snowraft/snowraft/snowflake"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	"github.com/snowraft/snowraft/internal/freeport"
+	"github.com/snowraft/snowraft/internal/test/freeport"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	"github.com/snowraft/snowraft/internal/freeport"
+	"github.com/snowraft/snowraft/internal/test/freeport"
 	"github.com/snowraft/snowraft/server"
 	"github.com/snowraft/snowraft/trust"
 )

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/snowraft/snowraft/internal/freeport"
+	"github.com/snowraft/snowraft/internal/test/freeport"
 )
 
 // ask requests a path of a wrapper. The code is 0 while nothing listens.
