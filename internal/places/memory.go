@@ -55,6 +55,9 @@ func (p *Places) settle(place *Place) {
 			return
 		}
 		need := (max(0, held) + step - 1) / step * step
+		if need == counted {
+			return
+		}
 		place.counted.Store(need)
 		p.resize(place, need-counted)
 		if need > counted {
@@ -144,7 +147,7 @@ func (place *Place) Reserve(ctx context.Context, n int64) (int64, error) {
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		case <-late.C:
-			place.places.evictStalled(before)
+			place.places.evictStalled(before, place, n)
 			return 0, ErrMemory
 		}
 	}
@@ -167,12 +170,14 @@ func (p *Places) progress() map[*Place]int64 {
 	return sent
 }
 
-// evictStalled evicts the connections that still hold more than stallBytes and have sent less since before.
-func (p *Places) evictStalled(before map[*Place]int64) {
+// evictStalled evicts the connections that still hold more than stallBytes and have sent less since before: those of the owner of
+// the place that lacks n bytes, or of all owners if all together hold too much.
+func (p *Places) evictStalled(before map[*Place]int64, lacks *Place, n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	all := p.held+n > p.memory
 	for place, sent := range before {
-		if place.owner != nil && place.held.Load() > stallBytes && place.sent.Load()-sent < stallBytes {
+		if place.owner != nil && (all || place.owner == lacks.owner) && place.held.Load() > stallBytes && place.sent.Load()-sent < stallBytes {
 			p.drop(place)
 		}
 	}

@@ -231,3 +231,21 @@ func TestServeInFullMemory(t *testing.T) {
 		v.expect("greedy")
 	})
 }
+
+// A token whose share is full evicts only its own connections that send nothing.
+func TestFullShareEvictsNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := newVault(t)
+		v.reserve(v.open("other", "192.0.2.1", 8), 512*kib)
+		v.reserve(v.open("stalled", "192.0.2.2", 7), share/2)
+		greedy := v.open("greedy", "192.0.2.3", 7)
+		v.reserve(greedy, share/2-4*price)
+		go func() {
+			time.Sleep(time.Second)
+			greedy.Sent(memory)
+		}()
+		v.refuse(greedy, share/4)
+		v.expect("stalled")
+	})
+}

@@ -1,6 +1,8 @@
 package conn
 
-import "context"
+import (
+	"context"
+)
 
 const (
 	// plainHeaders is the size of the headers that CallPrice includes.

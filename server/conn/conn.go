@@ -85,7 +85,7 @@ func (c *Conn) Known() bool {
 
 // Forget makes the connection a stranger's if its caller is no longer authorized.
 func (c *Conn) Forget() {
-	if c.caller.Load() != nil && !c.Known() {
+	if c != nil && c.caller.Load() != nil && !c.Known() {
 		c.caller.Store(nil)
 		c.place.Distrust()
 	}
@@ -167,6 +167,13 @@ func (c *Conn) Reserve(ctx context.Context, n int64) (int64, error) {
 		err = rpc.NewError(rpc.Overloaded, fmt.Sprintf("no memory for a response of up to %d bytes, because clients do not read their responses; try again later, or request less", n))
 	}
 	return held, err
+}
+
+// Sent counts n bytes that the system took by another way than Write.
+func (c *Conn) Sent(n int) {
+	if c != nil {
+		c.place.Sent(int64(n))
+	}
 }
 
 // Requested is called by the reader when the first request comes. Until then, the client may send only little.

@@ -57,6 +57,7 @@ func (s *Server) byRequest() func(r *http.Request, token string) (*trust.Princip
 		}
 		c := conn.From(r.Context())
 		c.BeginOnly()
+		c.Forget()
 		if !p.IsAnonymous() {
 			err = c.Keep(p)
 			s.connected(c, p, r)

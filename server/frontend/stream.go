@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/kernel"
@@ -37,9 +38,13 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 		defer c.End()
 	}
 	if _, full := c.Full(); full {
-		return wire.Status(rpc.NewError(rpc.Overloaded, "the callers with this token, or all callers, hold all memory that they may; end some streams, or try another address"))
+		return wire.Status(errMemory)
 	}
 	if job != nil {
+		const incomplete = limits.RequestBytes // bytes of a request that has not come completely
+		if !charged.reserve(incomplete) {
+			return wire.Status(errMemory)
+		}
 		return wire.Status(s.mux(ctx, ss, rule, job))
 	}
 	stream := &servedStream{judgedStream: judgedStream{ss, ctx}, server: s}
@@ -54,6 +59,8 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	s.kernel.AuditStream(ctx, rule, err)
 	return wire.Status(err)
 }
+
+var errMemory = rpc.NewError(rpc.Overloaded, "the callers with this token, or all callers, hold all memory that they may; end some streams, or try another address")
 
 // judgedStream is a stream whose context has the caller.
 type judgedStream struct {
@@ -70,6 +77,7 @@ type chargedStream struct {
 	conn  *conn.Conn
 	came  bool  // the first message has come
 	price int64 // bytes held since then
+	more  int64 // reserved bytes
 }
 
 func (s *chargedStream) arrived() {
@@ -78,10 +86,18 @@ func (s *chargedStream) arrived() {
 	}
 }
 
+// reserve adds to the price if the memory is free, and reports whether it was.
+func (s *chargedStream) reserve(n int64) (ok bool) {
+	if ok = s.conn.TryReserve(n); ok {
+		s.more += n
+	}
+	return ok
+}
+
 // end returns the price.
 func (s *chargedStream) end() {
 	s.arrived()
-	s.conn.Charge(-s.price)
+	s.conn.Charge(-s.price - s.more)
 }
 
 func (s *chargedStream) RecvMsg(m any) error {

@@ -85,12 +85,10 @@ func reasonIfProved(denied *trust.Denied) string {
 func (c *conn) logout() { c.caller = c.s.anonymous }
 
 // keepSlot keeps the connection's slot while the connection is in use; it returns false if the share of the caller is used up.
-// The connection counts for its first caller.
+// The connection counts for its first caller until that caller has lost all rights.
 func (c *conn) keepSlot(p *trust.Principal) bool {
-	if !c.spoke {
-		c.spoke = c.slot.Keep(p) == nil
-	}
-	return c.spoke
+	c.slot.Forget()
+	return c.slot.Keep(p) == nil
 }
 
 // idle returns the time for which the connection has been idle; 0 while a command is served.

@@ -18,6 +18,9 @@ import (
 // maxAnswerBytes is the size of unsent answers at which they are sent, in bytes.
 const maxAnswerBytes = 64 << 10
 
+// maxKept is the largest size of the memory for answers that an idle connection keeps, in bytes.
+const maxKept = 8 << 10
+
 // maxLingerBytes is the largest number of bytes read from a client after a protocol error.
 const maxLingerBytes = 1 << 20
 
@@ -56,8 +59,7 @@ type conn struct {
 	args    [][]byte // words of the command being served; parts of in
 	out     []byte   // unsent answers
 
-	spoke bool  // a command has come
-	rest  int64 // beat since which a command is incomplete, plus 1; 0 if none is
+	rest int64 // beat since which a command is incomplete, plus 1; 0 if none is
 
 	caller      *trust.Principal // nil in an open cluster
 	callOf      *context.Context // base of callContext
@@ -161,6 +163,7 @@ func (c *conn) read() (err error) {
 // received serves the commands of a read. When the connection ends, it returns false, with the reason if there is one.
 func (c *conn) received(n int, err error) (more bool, _ error) {
 	began := time.Now()
+	c.slot.Forget()
 	c.serving.Lock() // waits for a shared call
 	if c.closing || n == 0 && err != nil {
 		if errors.Is(err, io.EOF) {
@@ -265,10 +268,21 @@ func (c *conn) flush() error {
 		return nil
 	}
 	err := c.w.write(c.out)
-	if c.out = c.out[:0]; cap(c.out) > 2*maxAnswerBytes {
+	c.shrink()
+	return err
+}
+
+// shrink keeps small memory only for the next commands, because no other is counted.
+func (c *conn) shrink() {
+	if c.out = c.out[:0]; cap(c.out) > maxKept {
 		c.out = nil
 	}
-	return err
+	if cap(c.args) > maxKept/64 {
+		c.args = nil
+	}
+	if len(c.pending.incrs) == 0 && cap(c.pending.incrs) > maxKept/64 {
+		c.pending = pending{}
+	}
 }
 
 // keepRest moves the unused input to the beginning of the buffer. The buffer is as large as the incomplete command, or as the

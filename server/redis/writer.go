@@ -51,6 +51,7 @@ func (w *writer) write(b []byte) error {
 		if err != nil {
 			return err
 		}
+		w.slot.Sent(n)
 		if b = b[n:]; len(b) == 0 {
 			return nil
 		}
