@@ -119,7 +119,7 @@ var others = map[string]string{
 // bySelf are the commands that members also propose for themselves.
 var bySelf = map[string]bool{
 	"acquire_worker": true, "extend_window": true, "release_worker": true, "allocate_block": true, "return_block": true, "observe_clock": true,
-	"checkpoint": true,
+	"checkpoint": true, "lead": true, "raise_version": true, // a leader proposes the last two some time after its election
 }
 
 // call makes a call of a method over gRPC.

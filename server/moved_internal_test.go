@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,11 +25,16 @@ func TestMovedMemberAsksForItsRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		var notes noted
+		var mu sync.Mutex // time alone orders nothing for the race detector
 		var addresses []net.IPAddr
 		var failure error
 		m := &moved{
 			host: "a.example.net", ip: net.IPv4(192, 0, 2, 1), logger: slog.New(slog.NewTextHandler(&log, nil)), events: &notes,
-			lookup: func(context.Context, string) ([]net.IPAddr, error) { return addresses, failure },
+			lookup: func(context.Context, string) ([]net.IPAddr, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				return addresses, failure
+			},
 		}
 		go m.run(t.Context())
 		for _, step := range []struct {
@@ -48,10 +54,12 @@ func TestMovedMemberAsksForItsRestart(t *testing.T) {
 			{[]string{"192.0.2.1"}, nil, time.Minute, false, 2},
 			{[]string{"192.0.2.8"}, nil, time.Minute, true, 3},
 		} {
+			mu.Lock()
 			addresses, failure = nil, step.failure
 			for _, a := range step.at {
 				addresses = append(addresses, net.IPAddr{IP: net.ParseIP(a)})
 			}
+			mu.Unlock()
 			<-time.After(step.lasts)
 			synctest.Wait()
 			if lines := strings.Count(log.String(), "restart this member"); (m.problem() != "") != step.away || lines != step.lines || len(notes) != lines {

@@ -61,7 +61,7 @@ func TestQuickStart(t *testing.T) {
 	if failed := p.stderr.String(); failed != "" || !p.alone() {
 		t.Errorf("%s does not exit cleanly: %s", dev, failed)
 	}
-	table, err := os.ReadFile(filepath.Join(root, "internal", "gate", "table.go"))
+	table, err := os.ReadFile(filepath.Join(root, "internal", "build", "gate", "table.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
