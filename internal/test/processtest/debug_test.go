@@ -114,7 +114,7 @@ func TestDebugArchive(t *testing.T) {
 		in("goroutines.txt", "goroutine profile:")
 		in("heap.pprof", "inuse_space")
 		in("cpu.pprof", "samples")
-		in("clock.json", `"referenceBaseMs"`)
+		in("clock.json", `"Reference"`)
 		in("raft.json", `"last_log_index"`)
 		in("disk.json", `"raft.db"`)
 		in("about.json", `"modules"`)
