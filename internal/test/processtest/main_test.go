@@ -33,7 +33,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "snowraft")
-	if output, err := exec.Command("go", "build", "-o", program, "../../../cmd/snowraft").CombinedOutput(); err != nil {
+	if output, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "../../../cmd/snowraft").CombinedOutput(); err != nil {
 		return fail(fmt.Errorf("go build: %w\n%s", err, output))
 	}
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {

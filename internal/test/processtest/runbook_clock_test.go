@@ -103,7 +103,7 @@ func drillNoOtherClock(d *drill) {
 		_, _ = members[1].cluster.TransferLeadership(d.t.Context(), &snowraftv1.TransferLeadershipRequest{Member: a.name})
 		return leader(d.t, members) == a
 	})
-	d.prints(a)
+	d.prints(members[2])
 	d.run()
 	d.run()
 }
