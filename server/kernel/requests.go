@@ -74,13 +74,13 @@ func (r *Requests) Of(protocol, name string) *Method {
 // Served counts and traces one request; err may be nil. span is that of the request; nil if it has none. ctx may have the trace context
 // of the caller.
 func (m *Method) Served(ctx context.Context, span trace.Span, err error, took time.Duration) {
-	m.Count(err)
+	m.count(err)
 	m.took.observe(1, took)
-	m.Trace(ctx, span, err, took)
+	m.trace(ctx, span, err, took)
 }
 
-// Count counts one request without its duration; err may be nil.
-func (m *Method) Count(err error) {
+// count counts one request without its duration; err may be nil.
+func (m *Method) count(err error) {
 	if err == nil {
 		m.ok.Add(1)
 	} else {
@@ -102,7 +102,7 @@ func (m *Method) Failed(err error) {
 func (m *Method) Answered(ok, failed uint64, took time.Duration) {
 	m.ok.Add(ok)
 	m.took.observe(ok+failed, took)
-	m.Trace(context.Background(), nil, nil, took)
+	m.trace(context.Background(), nil, nil, took)
 }
 
 // Describe implements prometheus.Collector.

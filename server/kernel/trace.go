@@ -34,8 +34,8 @@ func TraceContextOf(ctx context.Context) trace.SpanContext {
 	return tracing.Received(r.parents, r.states)
 }
 
-// Trace completes the span of an answered request. Without a span, it creates one if the request was slow.
-func (m *Method) Trace(ctx context.Context, span trace.Span, err error, took time.Duration) {
+// trace completes the span of an answered request. Without a span, it creates one if the request was slow.
+func (m *Method) trace(ctx context.Context, span trace.Span, err error, took time.Duration) {
 	late := span == nil
 	if late {
 		if !m.tracer.Slow(took) {

@@ -53,7 +53,7 @@ func TestFailedSlowRequestHasClassOfError(t *testing.T) {
 	recorder := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
 	r := NewRequests(tracing.New(tracing.Config{Provider: provider, SlowerThan: time.Second}))
-	r.Of(HTTP, "POST /seq/{name}").Trace(t.Context(), nil, errors.New(`sequence "orders" is odd`), time.Minute)
+	r.Of(HTTP, "POST /seq/{name}").trace(t.Context(), nil, errors.New(`sequence "orders" is odd`), time.Minute)
 	span := recorder.Ended()[0]
 	if span.Status().Description != "" || len(span.Events()) > 0 || span.Status().Code.String() != "Error" {
 		t.Errorf("status %v with the events %v, want Error without text", span.Status(), span.Events())
