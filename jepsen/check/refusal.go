@@ -38,7 +38,7 @@ const (
 //     a cluster that knows a later clock grants the process no window. The rule also holds without a leader, which raises
 //     the observed clock, and independently of other clocks.
 //   - The clock is ahead of the others by more than the maximum clock offset, and no other clock was off recently.
-//     Nothing is promised while several clocks are off.
+//     Nothing is promised while several clocks are off: if those of a majority jump ahead together, they are right.
 //
 // Refusal also fails if a founder was removed that was needed for a majority, see [history.NeededRemoval].
 //
@@ -147,9 +147,12 @@ func (r *Run) due(watch *observedClock, s skew, from, to int64, known bool) (rea
 	return reasonSkew, fmt.Sprintf("with a clock that was set off by %v, ahead of all others", time.Duration(s.offset))
 }
 
-// othersWereOff reports whether another fault of clocks began by a moment and may still have been in effect, or remembered
-// by members, during the fault of s.
+// othersWereOff reports whether the fault of s set several clocks off, or another fault of clocks began by a moment and may
+// still have been in effect, or remembered by members, during the fault of s.
 func (r *Run) othersWereOff(s skew, until int64) bool {
+	if len(r.Faults[s.fault].Hosts) > 1 {
+		return true
+	}
 	for n, f := range r.Faults {
 		if n != s.fault && f.Family == familyClock && f.From <= until && f.To >= r.Faults[s.fault].From-peersRemember {
 			return true

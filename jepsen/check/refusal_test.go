@@ -119,6 +119,8 @@ func TestRefusal(t *testing.T) {
 		{"ahead by a little", newScene(lines(n1, off(3*second/2))...).issue("default", inside), Pass, nil},
 		{"ahead with others", newScene(lines(n1, ahead, clockFault(70*second, 80*second, second, "n2"))...).issue("default", inside), Pass, nil},
 		{"ahead long after others", newScene(lines(n1, ahead, clockFault(50*second, 60*second, second, "n2"))...).issue("default", inside), Fail, nil},
+		{"ahead together with all others", newScene(lines(n1, clockFault(100*second, 200*second, 5*second, "n1", "n2", "n3"), during(5*second))...).issue("default", inside), Pass, nil},
+		{"behind together with all others", newScene(lines(n1, clockFault(100*second, 200*second, -5*second, "n1", "n2", "n3"), during(-5*second))...).issue("default", at(101*second)), Fail, nil},
 		{"ahead from the start, at first", newScene(lines(process(1, "n1", 105*second), lateAhead)...).issue("default", inside), Pass, nil},
 		{"ahead from the start, later", newScene(lines(process(1, "n1", 105*second), lateAhead)...).issue("default", at(120*second)), Fail, nil},
 		{"ahead from the start, cut off", newScene(lines(process(1, "n1", 105*second), lateAhead, network(106*second, 107*second))...).issue("default", at(120*second)), Pass, nil},
