@@ -141,7 +141,7 @@ func (e *engine) scrape() {
 	e.must(err)
 	defer func() { _ = log.Close() }()
 	const address = "127.0.0.1:9090" // address in this network namespace
-	prometheus := exec.CommandContext(e.t.Context(), "prometheus", "--config.file=../../deploy/prometheus/prometheus.yaml",
+	prometheus := exec.CommandContext(e.t.Context(), "prometheus", "--config.file=../../../deploy/prometheus/prometheus.yaml",
 		"--storage.tsdb.path="+e.t.TempDir(), "--web.listen-address="+address)
 	prometheus.Stdout, prometheus.Stderr = log, log
 	if err := prometheus.Start(); err != nil {
