@@ -264,6 +264,8 @@ func TestCallsThatAwaitTokensAreBounded(t *testing.T) {
 		}
 		taken := func(want int) {
 			t.Helper()
+			a.waiting.mu.Lock()
+			defer a.waiting.mu.Unlock()
 			if a.waiting.taken != want {
 				t.Errorf("%d slots are taken, want %d", a.waiting.taken, want)
 			}
