@@ -88,6 +88,10 @@ redis-clients: ## Use real members with Redis libraries of Go, npm, PyPI and Mav
 	go -C internal/test/processtest/testdata/redisclients vet ./...
 	@internal/tools/tagged-tests.sh redisclients $(TESTFLAGS)
 
+.PHONY: examples
+examples: ## Run the order services of examples at real members, and kill a member
+	@internal/tools/tagged-tests.sh examples $(TESTFLAGS)
+
 .PHONY: foreign
 foreign: ## Play libraries of Maven, Go, npm and PyPI that make IDs, alone and with leased workers, as root
 	@internal/tools/tagged-tests.sh foreign $(TESTFLAGS)
@@ -172,7 +176,7 @@ rules: ## Check and test the alerting rules (Debian's prometheus)
 .PHONY: lint
 lint: bin/golangci-lint ## Lint, with all that build tags add, and count wording to avoid
 	@internal/tools/style.sh
-	bin/golangci-lint run --build-tags browser,foreign,install,mutants,packages,process,prometheus,redisclients,root
+	bin/golangci-lint run --build-tags browser,examples,foreign,install,mutants,packages,process,prometheus,redisclients,root
 
 .PHONY: fmt
 fmt: bin/golangci-lint bin/.protos ## Format the Go code and the protos

@@ -153,6 +153,10 @@ var table = []part{
 		full:  each(tests("make", "redis-clients", "TESTFLAGS=-json")),
 	},
 	{
+		name: "examples", lane: waits, turn: 3, paths: []string{"examples/", "internal/test/processtest/examples_test.go"},
+		full: each(tests("make", "examples", "TESTFLAGS=-json")),
+	},
+	{
 		name: "foreign", lane: waits, turn: 1,
 		paths: []string{"internal/test/foreign/", "internal/contain/", "cmd/snowraft/internal/worker/", "docs/workers", "snowflake/preset"},
 		gate:  each(tests("make", "foreign", "TESTFLAGS=-json")),

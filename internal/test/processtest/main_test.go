@@ -1,4 +1,4 @@
-//go:build process || browser || prometheus || redisclients
+//go:build process || browser || prometheus || redisclients || examples
 
 package processtest
 

@@ -1,4 +1,4 @@
-//go:build (process || browser || prometheus || redisclients) && !linux
+//go:build (process || browser || prometheus || redisclients || examples) && !linux
 
 package processtest
 
