@@ -101,7 +101,7 @@ func download(ctx context.Context, a *cli.App, r *cli.Remote, stale bool, f *os.
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil && ctx.Err() != nil:
-			return cli.ForNow(fmt.Errorf("the member sent nothing for %v; try another member, or set --timeout", r.Timeout))
+			return cli.Exit(cli.ExitRepeatable, fmt.Errorf("the member sent nothing for %v; try another member, or set --timeout", r.Timeout))
 		case err != nil && !stale && rpc.FromError(err).Reason == rpc.NoLeader:
 			return fmt.Errorf("%w; for the state of one member without a leader, use --stale", err)
 		case err != nil:

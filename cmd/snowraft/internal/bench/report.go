@@ -203,7 +203,7 @@ func (r report) failure() error {
 		e.Code, e.Reason = known.Code, f.Reason
 	}
 	if f.Repeatable() {
-		return cli.ForNow(e)
+		return cli.Exit(cli.ExitRepeatable, e)
 	}
 	return e
 }

@@ -20,33 +20,6 @@ const (
 	ExitRemoved = 10
 )
 
-// usageError reports that the command line, the environment or the configuration
-// file is wrong. The command has done nothing.
-type usageError struct{ text string }
-
-func (e *usageError) Error() string { return e.text }
-
-// Usagef returns a usage error, which makes the program exit with ExitUsage. The command must have done nothing.
-func Usagef(format string, args ...any) error {
-	return &usageError{text: fmt.Sprintf(format, args...)}
-}
-
-// forNow is an error of a command that may succeed later.
-type forNow struct{ error }
-
-func (e forNow) Unwrap() error { return e.error }
-
-// ForNow wraps err so that the program exits with ExitRepeatable.
-func ForNow(err error) error { return forNow{err} }
-
-// removed is the error of a member that was removed from its cluster.
-type removed struct{ error }
-
-func (e removed) Unwrap() error { return e.error }
-
-// Removed wraps err so that the program exits with ExitRemoved.
-func Removed(err error) error { return removed{err} }
-
 // exit is an error with its own exit code.
 type exit struct {
 	error // nil: nothing is printed
@@ -57,6 +30,11 @@ func (e exit) Unwrap() error { return e.error }
 
 // Exit returns an error that makes the program exit with a code. It is printed unless err is nil.
 func Exit(code int, err error) error { return exit{err, code} }
+
+// Usagef returns the error of a wrong command line, environment or configuration file. The command must have done nothing.
+func Usagef(format string, args ...any) error {
+	return exit{fmt.Errorf(format, args...), ExitUsage}
+}
 
 // Warn prints a warning: a fact for the user that does not make the command fail.
 func (a *App) Warn(format string, args ...any) {
@@ -94,15 +72,6 @@ func (a *App) exit(err error) int {
 	}
 	if coded {
 		return own.code
-	}
-	if _, usage := errors.AsType[*usageError](err); usage {
-		return ExitUsage
-	}
-	if _, gone := errors.AsType[removed](err); gone {
-		return ExitRemoved
-	}
-	if _, repeatable := errors.AsType[forNow](err); repeatable {
-		return ExitRepeatable
 	}
 	if failed, ok := errors.AsType[*client.Error](err); ok && failed.Repeatable() && transportHint(failed) == "" {
 		return ExitRepeatable

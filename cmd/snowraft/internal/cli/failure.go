@@ -131,7 +131,7 @@ func statusOf(err error) *statuspb.Status {
 		if each := failed.Each(); len(each) > 1 || each[0].Unsent {
 			e.Message = err.Error()
 		}
-	} else if _, ok := errors.AsType[*usageError](err); ok {
+	} else if wrong, ok := errors.AsType[exit](err); ok && wrong.code == ExitUsage {
 		e = rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: err.Error()}
 	} else {
 		e = *rpc.FromError(err)

@@ -62,7 +62,7 @@ waits up to 2 s for a leader.`,
 			select {
 			case <-time.After(pause):
 			case <-moment.Done():
-				return cli.ForNow(rpc.NewError(rpc.NoLeader, cmp.Or(resp.GetNoLeader(), "no leader is known")))
+				return cli.Exit(cli.ExitRepeatable, rpc.NewError(rpc.NoLeader, cmp.Or(resp.GetNoLeader(), "no leader is known")))
 			}
 		}
 	})

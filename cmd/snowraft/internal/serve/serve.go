@@ -126,7 +126,7 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 		return started{m, cfg.Tracer, about, func() []any { return []any{"cluster", m.ClusterID(), "api", m.APIAddr()} }}, nil
 	})
 	if errors.Is(err, cluster.ErrRemoved) || errors.Is(err, cluster.ErrSuperseded) {
-		return cli.Removed(err)
+		return cli.Exit(cli.ExitRemoved, err)
 	}
 	return err
 }
