@@ -127,19 +127,13 @@ var valueSets = []valueSet{
 			equal(t, "class", spec.Spec.PriorityClassName, "high")
 			equal(t, "host spread", spec.Spec.TopologySpreadConstraints[0].WhenUnsatisfiable, corev1.ScheduleAnyway)
 		}},
-	{name: "memory", values: named + "resources: {limits: {memory: 1.5Gi}}", check: func(t *testing.T, objects []*object) {
+	{name: "limit of memory, which the program reads", values: named + "resources: {limits: {memory: 1.5Gi}}", check: func(t *testing.T, objects []*object) {
 		set := only[appsv1.StatefulSet](t, objects)
-		equal(t, "GOGC", variable(t, set, "GOGC"), "400")
-		equal(t, "GOMEMLIMIT", variable(t, set, "GOMEMLIMIT"), "1449551462") // 90 %
-	}},
-	{name: "no limit of memory", values: named + "resources: {limits: null}", check: func(t *testing.T, objects []*object) {
-		set := only[appsv1.StatefulSet](t, objects)
+		equal(t, "limit", set.Spec.Template.Spec.Containers[0].Resources.Limits.Memory().String(), "1536Mi")
 		equal(t, "GOGC and GOMEMLIMIT", variable(t, set, "GOGC")+variable(t, set, "GOMEMLIMIT"), "")
 	}},
 	{name: "own limit of memory", values: named + "extraEnv: [{name: GOMEMLIMIT, value: 500MiB}]", check: func(t *testing.T, objects []*object) {
-		set := only[appsv1.StatefulSet](t, objects)
-		equal(t, "GOGC", variable(t, set, "GOGC"), "")
-		equal(t, "GOMEMLIMIT", variable(t, set, "GOMEMLIMIT"), "500MiB")
+		equal(t, "GOMEMLIMIT", variable(t, only[appsv1.StatefulSet](t, objects), "GOMEMLIMIT"), "500MiB")
 	}},
 	{name: "scale-down", values: named + "replicas: 3\nscaleDown: {from: 7}", flags: []string{"--is-upgrade"}, check: func(t *testing.T, objects []*object) {
 		spec := only[batchv1.Job](t, objects).Spec.Template.Spec

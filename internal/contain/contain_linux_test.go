@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/snowraft/snowraft/internal/cgroup"
 	"github.com/snowraft/snowraft/internal/deadline"
 )
 
@@ -49,7 +50,7 @@ func starter(which string) error {
 	now := deadline.Now().Wall
 	m := means{Kind: Weak}
 	if i, err := strconv.Atoi(which); err == nil {
-		m = means{ControlGroup, ownGroups()[i]}
+		m = means{ControlGroup, group(cgroup.Own(os.DirFS("/"))[i])}
 	}
 	env := append(os.Environ(), "OUT="+string(m.Group))
 	child, err := start(Command{
@@ -68,8 +69,8 @@ func starter(which string) error {
 func TestDescendantsEndWithGuardOrStarter(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{"weak": string(Weak)}
-	for i, g := range ownGroups() {
-		all[filepath.Base(string(g))] = strconv.Itoa(i)
+	for i, g := range cgroup.Own(os.DirFS("/")) {
+		all[filepath.Base(g)] = strconv.Itoa(i)
 	}
 	for name, which := range all {
 		for _, victim := range []string{"guard", "starter"} {

@@ -5,57 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 // group is the directory of a control group; empty for none.
 type group string
-
-// ownGroups returns the control groups of this process: that of version 2 first, then those of version 1.
-func ownGroups() (all []group) {
-	mounts, _ := os.ReadFile("/proc/self/mountinfo")
-	for line := range strings.Lines(string(mounts)) {
-		before, after, _ := strings.Cut(line, " - ")
-		mount, kind := strings.Fields(before), strings.Fields(after)
-		if len(mount) < 5 || len(kind) < 3 || kind[0] != "cgroup" && kind[0] != "cgroup2" {
-			continue
-		}
-		below, err := filepath.Rel(mount[3], ownPath(kind))
-		if err != nil || strings.HasPrefix(below, "..") {
-			continue
-		}
-		g := group(filepath.Join(mount[4], below))
-		if kind[0] == "cgroup2" {
-			all = slices.Insert(all, 0, g)
-		} else {
-			all = append(all, g)
-		}
-	}
-	return all
-}
-
-// ownPath returns the path of this process's control group in the hierarchy of a file system, which is described by its
-// type, source and options.
-func ownPath(fileSystem []string) string {
-	groups, _ := os.ReadFile("/proc/self/cgroup")
-	for line := range strings.Lines(string(groups)) {
-		entry := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(entry) < 3 {
-			continue
-		}
-		controllers := strings.Split(entry[1], ",")
-		second := entry[1] == ""
-		options := strings.Split(fileSystem[2], ",")
-		if second == (fileSystem[0] == "cgroup2") && (second || !slices.ContainsFunc(controllers, func(c string) bool { return !slices.Contains(options, c) })) {
-			return entry[2]
-		}
-	}
-	return ".." // another namespace
-}
 
 // make makes a group below. This process may be able to do so as root, or in a unit of systemd with Delegate=yes.
 func (g group) make() (group, error) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/snowraft/snowraft/internal/cgroup"
 )
 
 // Kind is a kind of containment.
@@ -40,8 +42,8 @@ func allMeans(weak bool) []means {
 		all = append(all, means{Kind: Container})
 	}
 	all = append(all, means{Kind: Namespace}, means{Kind: UserNamespace})
-	for _, g := range ownGroups() {
-		all = append(all, means{ControlGroup, g})
+	for _, dir := range cgroup.Own(os.DirFS("/")) {
+		all = append(all, means{ControlGroup, group(dir)})
 	}
 	if weak {
 		all = append(all, means{Kind: Weak})

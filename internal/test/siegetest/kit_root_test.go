@@ -76,7 +76,7 @@ func start(t *testing.T, gc string) *member {
 	m.cmd = exec.CommandContext(context.Background(), "sh", "-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, m.group,
 		program, "serve", "--name", "m1", "--data-dir", filepath.Join(dir, "m1"), "--bootstrap-expect", "1", "--secret-file", secret,
 		"--api-addr", m.api, "--http-addr", m.http, "--redis-addr", m.redis, "--raft-addr", freeport.Address(t), "--gossip-addr", freeport.Address(t))
-	m.cmd.Env = append(os.Environ(), "GOGC="+gc, "GOMEMLIMIT=921MiB")
+	m.cmd.Env = append(os.Environ(), "GOGC="+gc) // the limit of memory follows from the group
 	var log bytes.Buffer
 	m.cmd.Stderr = &log
 	if err := m.cmd.Start(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/server/gateway"
@@ -69,6 +70,26 @@ func TestServersCollectSeldom(t *testing.T) {
 			a.run(t.Context(), strings.Fields(line)...)
 			if !slices.Equal(a.percents, c.want) {
 				t.Errorf("%s with %q set: %v, want %v", line, c.variable, a.percents, c.want)
+			}
+		}
+	}
+}
+
+// Servers use nine tenths of the memory of their control group, unless the environment sets a limit.
+func TestServersLimitTheirMemory(t *testing.T) {
+	t.Parallel()
+	for variable, want := range map[string][]int64{"": {900}, "GOGC": {900}, "GOMEMLIMIT": nil} {
+		for _, line := range []string{"serve --data-dir x", "gateway --members a:1"} {
+			a := newTestApp() // servers not started
+			a.files["proc/self/mountinfo"] = &fstest.MapFile{Data: []byte("30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")}
+			a.files["proc/self/cgroup"] = &fstest.MapFile{Data: []byte("0::/\n")}
+			a.files["sys/fs/cgroup/memory.max"] = &fstest.MapFile{Data: []byte("1000\n")}
+			if variable != "" {
+				a.Environ[variable] = "1"
+			}
+			a.run(t.Context(), strings.Fields(line)...)
+			if !slices.Equal(a.limits, want) {
+				t.Errorf("%s with %q set: limits %v, want %v", line, variable, a.limits, want)
 			}
 		}
 	}

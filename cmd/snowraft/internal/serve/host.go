@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"runtime/debug"
 
@@ -17,6 +18,10 @@ type Host struct {
 	program string
 	// collectAt sets the growth of the heap between two garbage collections, in percent.
 	collectAt func(percent int)
+	// limitMemory sets the memory that the process may use before it collects garbage more often, in bytes.
+	limitMemory func(bytes int64)
+	// root is the file system of the machine.
+	root fs.FS
 	// manager returns the service manager that started this process, or nil.
 	manager func() (manager, error)
 	// open starts a member.
@@ -28,10 +33,12 @@ type Host struct {
 // NewHost returns the host of the real process.
 func NewHost(a *cli.App) *Host {
 	return &Host{
-		App:       a,
-		program:   programName(os.Args[0]),
-		collectAt: func(percent int) { debug.SetGCPercent(percent) },
-		manager:   inherit,
+		App:         a,
+		program:     programName(os.Args[0]),
+		collectAt:   func(percent int) { debug.SetGCPercent(percent) },
+		limitMemory: func(bytes int64) { debug.SetMemoryLimit(bytes) },
+		root:        os.DirFS("/"),
+		manager:     inherit,
 		open: func(ctx context.Context, cfg server.Config) (member, error) {
 			return server.Open(ctx, cfg)
 		},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"syscall"
+	"testing/fstest"
 
 	"github.com/spf13/cobra"
 
@@ -17,17 +18,21 @@ import (
 type testApp struct {
 	*Host
 	*clitest.World
-	percents []int // values set for the garbage collector
+	percents []int   // values set for the garbage collector
+	limits   []int64 // limits of memory that were set
+	files    fstest.MapFS
 }
 
 func newTestApp() *testApp {
-	t := &testApp{World: clitest.New()}
+	t := &testApp{World: clitest.New(), files: fstest.MapFS{}}
 	t.Host = &Host{
-		App:       t.World.App("v0.0.0"),
-		program:   "./snowraft",
-		collectAt: func(percent int) { t.percents = append(t.percents, percent) },
-		manager:   func() (manager, error) { return nil, nil },
-		open:      func(context.Context, server.Config) (member, error) { return nil, errors.New("not to be opened") },
+		App:         t.World.App("v0.0.0"),
+		program:     "./snowraft",
+		collectAt:   func(percent int) { t.percents = append(t.percents, percent) },
+		limitMemory: func(bytes int64) { t.limits = append(t.limits, bytes) },
+		root:        t.files,
+		manager:     func() (manager, error) { return nil, nil },
+		open:        func(context.Context, server.Config) (member, error) { return nil, errors.New("not to be opened") },
 		openGateway: func(context.Context, gateway.Config) (process, error) {
 			return nil, errors.New("not to be opened")
 		},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/cgroup"
 	"github.com/snowraft/snowraft/internal/tracing"
 )
 
@@ -37,6 +38,11 @@ func (h *Host) run(ctx context.Context, what string, cfg *config, open func(cont
 	defer stop()
 	if h.Env("GOGC") == "" && h.Env("GOMEMLIMIT") == "" {
 		h.collectAt(gcPercent) // trades some memory for time
+	}
+	if h.Env("GOMEMLIMIT") == "" {
+		if limit := cgroup.MemoryLimit(h.root); limit > 0 {
+			h.limitMemory(limit / 10 * 9) // the rest is for memory that Go does not count
+		}
 	}
 	cfg.Logger, cfg.Version = h.logger(logLevels[cfg.logLevel], cfg.logFormat), h.Version
 	p, err := open(ctx)

@@ -84,21 +84,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- if or .Values.security.insecure (not .Values.security.clientTLS) }}http{{ else }}https{{ end -}}
 {{- end -}}
 
-{{- /*
-The memory in bytes that the collector of garbage keeps to: the limit of the container, less a tenth for the kernel. Empty without a
-limit.
-*/ -}}
-{{- define "snowraft.memory" -}}
-{{- $limit := dig "limits" "memory" "" (.Values.resources | default dict) | toString -}}
-{{- $number := regexFind "^[0-9]+([.][0-9]+)?" $limit -}}
-{{- $units := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
-{{- with get $units (trimPrefix $number $limit) -}}
-{{- if $number -}}
-{{- mulf $number . 0.9 | int64 -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
-
 {{- define "snowraft.podSecurityContext" -}}
 runAsNonRoot: true
 runAsUser: 65532
