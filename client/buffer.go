@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/broadcast"
 )
 
 // ErrEmpty is the error of a [Buffer] that has no ID now. The Buffer refills itself as soon as members issue IDs.
@@ -32,9 +34,9 @@ type Buffer struct {
 	_       [112]byte
 
 	opts    bufferOptions
-	timeout time.Duration // limit of callers without a deadline
-	wake    chan struct{} // tells the filler that few IDs are left
-	filled  bell          // rings after each answer to the filler
+	timeout time.Duration    // limit of callers without a deadline
+	wake    chan struct{}    // tells the filler that few IDs are left
+	filled  broadcast.Signal // sent after each answer to the filler
 	life    context.Context
 	stop    context.CancelFunc
 	tasks   sync.WaitGroup
@@ -60,7 +62,6 @@ func NewBuffer(ids *IDs, opts ...BufferOption) (*Buffer, error) {
 
 func newBuffer(fetch func(ctx context.Context, count uint64) ([]Range, error), timeout time.Duration, o bufferOptions) *Buffer {
 	b := &Buffer{opts: o, timeout: timeout, wake: make(chan struct{}, 1)}
-	b.filled.init()
 	b.current.Store(new(chunk))
 	b.life, b.stop = context.WithCancel(context.Background())
 	b.tasks.Go(newFiller(b, fetch).run)

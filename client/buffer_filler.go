@@ -130,7 +130,7 @@ func (f *filler) request(now int64) {
 func (f *filler) take(a fillAnswer) {
 	b := f.b
 	f.under = false
-	defer b.filled.toll()
+	defer b.filled.Send()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.problem = a.err

@@ -31,7 +31,7 @@ func (b *Buffer) wait(ctx context.Context, ok func() bool) error {
 	ctx, cancel := bounded(ctx, b.timeout)
 	defer cancel()
 	for {
-		filled := b.filled.next() // taken before ok, so that no answer is missed
+		filled := b.filled.Next() // taken before ok, so that no answer is missed
 		if ok() {
 			return nil
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/broadcast"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -30,8 +31,8 @@ type Generator struct {
 	issuer atomic.Pointer[allocator.Issuer] // nil until the lanes are open
 
 	mu      sync.Mutex
-	news    bell  // rings when issuer, problem or closed has changed
-	problem error // error of the last attempt to open the lanes; nil if there was none
+	news    broadcast.Signal // sent when issuer, problem or closed has changed
+	problem error            // error of the last attempt to open the lanes; nil if there was none
 	closed  bool
 
 	stop    context.CancelFunc
@@ -48,7 +49,6 @@ func NewGenerator(c *Client, opts ...GeneratorOption) (*Generator, error) {
 		return nil, err
 	}
 	g := &Generator{client: c, opts: o, judge: newClockCheck(snowraftv1.NewClusterServiceClient(c.leader), o.clock)}
-	g.news.init()
 	if _, err := rand.Read(g.nonce[:]); err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (g *Generator) Close(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
-	g.news.toll()
+	g.news.Send()
 	g.stop()
 	g.running.Wait()
 	if i := g.issuer.Load(); i != nil {

@@ -33,7 +33,7 @@ func (g *Generator) open(ctx context.Context) {
 		g.problem = err
 		g.issuer.Store(i)
 		g.mu.Unlock()
-		g.news.toll()
+		g.news.Send()
 		if err == nil || !wait(ctx, pause, nil) {
 			return
 		}
@@ -70,7 +70,7 @@ func (g *Generator) await(ctx context.Context) (*allocator.Issuer, error) {
 	ctx, cancel := bounded(ctx, g.client.opts.timeout)
 	defer cancel()
 	for {
-		news := g.news.next() // taken before the check, so that no ring is missed
+		news := g.news.Next() // taken before the check, so that no change is missed
 		g.mu.Lock()
 		i, missing := g.issuer.Load(), g.missing()
 		g.mu.Unlock()

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 )
 
@@ -29,20 +28,4 @@ func wait(ctx context.Context, d time.Duration, news <-chan struct{}) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// bell wakes all goroutines that wait for it to ring.
-type bell struct{ ring atomic.Pointer[chan struct{}] }
-
-func (b *bell) init() {
-	ch := make(chan struct{})
-	b.ring.Store(&ch)
-}
-
-// next returns a channel that the next toll closes.
-func (b *bell) next() <-chan struct{} { return *b.ring.Load() }
-
-func (b *bell) toll() {
-	ch := make(chan struct{})
-	close(*b.ring.Swap(&ch))
 }
