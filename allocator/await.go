@@ -23,7 +23,7 @@ func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start
 	var began, patience int64 // Mono; start and limit of the wait for a window
 	var patient bool          // began and patience are set
 	for {
-		changed := i.changed.next()
+		changed := i.changed.Next()
 		if i.closing.Load() {
 			return nil, 0, 0, ErrClosed
 		}

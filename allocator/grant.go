@@ -87,7 +87,7 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 	l.until = held.endsAt()
 	l.problem = nil
 	l.mu.Unlock()
-	l.issuer.changed.fire()
+	l.issuer.changed.Send()
 	l.log.Info("worker acquired", "worker", g.Worker, "fencing_token", g.Token, "from", g.From, "until", g.Until)
 	l.note(slog.LevelInfo, "worker %d acquired with fencing token %d", g.Worker, g.Token)
 
@@ -150,7 +150,7 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 	l.until = held.endsAt()
 	l.problem = nil
 	l.mu.Unlock()
-	l.issuer.changed.fire()
+	l.issuer.changed.Send()
 	l.rest(now, held)
 	return pause{0, false}
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/broadcast"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -28,7 +29,7 @@ type Issuer struct {
 	events   Events
 	lanes    []*lane
 	picker   *picker
-	changed  *signal // fires when a lease, its window or a lane's problem changes
+	changed  broadcast.Signal // sent when a lease, its window or a lane's problem changes
 
 	asking   atomic.Pointer[context.Context] // context values of a waiting call, for the next call to the Granter
 	closing  atomic.Bool
@@ -60,7 +61,6 @@ func Open(cfg Config) (*Issuer, error) {
 		wait:     cfg.Wait,
 		events:   cfg.Events,
 		picker:   newPicker(cfg.Lanes),
-		changed:  newSignal(),
 		stopping: make(chan struct{}),
 	}
 	i.calls, i.cancel = context.WithCancel(context.Background())
@@ -183,7 +183,7 @@ func (i *Issuer) Close(ctx context.Context) error {
 			l.stop()
 		}
 		close(i.stopping)
-		i.changed.fire()
+		i.changed.Send()
 	}
 	i.running.Wait()
 	i.cancel()

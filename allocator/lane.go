@@ -148,7 +148,7 @@ func (l *lane) swap(held *lease) pause {
 	l.lease.Store(nil)
 	l.problem = nil
 	l.mu.Unlock()
-	l.issuer.changed.fire()
+	l.issuer.changed.Send()
 	l.floor = 0
 	l.swapped = held
 	if held.issued() {
@@ -208,7 +208,7 @@ func (l *lane) report(problem error, waiting bool) {
 	l.problem, l.waiting = problem, waiting
 	l.mu.Unlock()
 	if changed {
-		l.issuer.changed.fire()
+		l.issuer.changed.Send()
 	}
 }
 

@@ -59,7 +59,7 @@ func (l *lane) rest(now clock.Reading, held *lease) time.Duration {
 	l.used.position, l.extension, l.lost, l.failures = 0, 0, nil, 0
 	l.idle, l.problem, l.until = true, nil, time.Time{}
 	l.mu.Unlock()
-	l.issuer.changed.fire()
+	l.issuer.changed.Send()
 	l.log.Info("lane idle; acquiring a worker at the next use")
 	l.note(slog.LevelInfo, "idle; acquiring a worker at the next use")
 	l.releaseSoon(l.swapped)

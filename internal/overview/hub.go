@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/broadcast"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -71,13 +72,13 @@ type Hub struct {
 	runs    *collector  // nil if none runs
 	used    *time.Timer // ends runs
 	newest  *snowraftv1.Overview
-	changed chan struct{} // closed and replaced with each overview, when a collector ends, and by Close
+	changed broadcast.Signal // sent with each overview, when a collector ends, and by Close
 	closed  bool
 }
 
 // New returns a Hub without a collector. The caller must close the Hub.
 func New(cfg Config) *Hub {
-	return &Hub{source: cfg.Source, now: cfg.Now, changed: make(chan struct{})}
+	return &Hub{source: cfg.Source, now: cfg.Now}
 }
 
 // Get returns an overview that is about one second old at most. It waits about one second at most for members that do not
@@ -161,13 +162,7 @@ func (h *Hub) end() {
 		h.runs.stop()
 	}
 	h.runs, h.newest = nil, nil
-	h.notify()
-}
-
-// notify wakes those that wait for an overview. Requires h.mu held.
-func (h *Hub) notify() {
-	close(h.changed)
-	h.changed = make(chan struct{})
+	h.changed.Send()
 }
 
 // TooMany returns the error of a watch beyond MaxWatches.
@@ -182,7 +177,7 @@ func (h *Hub) next(ctx context.Context, last *snowraftv1.Overview) (*snowraftv1.
 		if !h.closed {
 			h.use()
 		}
-		newest, changed, closed := h.newest, h.changed, h.closed
+		newest, changed, closed := h.newest, h.changed.Next(), h.closed
 		h.mu.Unlock()
 		switch {
 		case closed:
@@ -204,6 +199,6 @@ func (h *Hub) publish(c *collector, o *snowraftv1.Overview) {
 	defer h.mu.Unlock()
 	if h.runs == c {
 		h.newest = o
-		h.notify()
+		h.changed.Send()
 	}
 }
