@@ -27,13 +27,14 @@ func (m *Machine) TokenNames(most int) (names []string) {
 	return names
 }
 
-// TokensExpiring returns the tokens that expire after from and until to at the latest, both in Unix ms, in ascending order of
-// their IDs, without those that a restore disabled. It takes no lock.
-func (m *Machine) TokensExpiring(from, to int64) (found []*TokenRecord) {
+// NextTokenExpiry returns the earliest time after from at which a token expires, both in Unix ms; 0 if none does. Tokens that a
+// restore disabled do not count, nor those with a life of at most brief ms. It takes no lock.
+func (m *Machine) NextTokenExpiry(from, brief int64) (next int64) {
 	for _, r := range m.tokens.Load().byID {
-		if !r.Disabled && r.ExpiresAtMillis > from && r.ExpiresAtMillis <= to {
-			found = append(found, r)
+		at := r.ExpiresAtMillis
+		if !r.Disabled && at > from && at-r.CreatedMillis > brief && (next == 0 || at < next) {
+			next = at
 		}
 	}
-	return found
+	return next
 }

@@ -1,10 +1,7 @@
 package server_test
 
 import (
-	"fmt"
-	"log/slog"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,17 +10,16 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Seven days before a token expires, the leader warns of it. Tokens with a shorter life expire in silence.
-func TestTokensNearTheirExpiry(t *testing.T) {
+// The metric announces the next expiry of a token, without those of tokens with a life of up to seven days.
+func TestNextExpiryOfTokens(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
-		log := &lockedBuilder{}
 		keys, err := trust.NewKeys(trust.NewSecret())
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := startCluster(t, 1, func(cfg *server.Config) {
-			cfg.Keys, cfg.Logger = keys, slog.New(slog.NewTextHandler(log, nil))
+			cfg.Keys = keys
 		})[0]
 		next := func() float64 { return n.scrape().value(t, "snowraft_token_next_expiry_timestamp_seconds") }
 		if got := next(); !math.IsNaN(got) {
@@ -42,17 +38,6 @@ func TestTokensNearTheirExpiry(t *testing.T) {
 		}
 		if got, want := next(), float64(begin.Add(week+15*time.Minute).UnixMilli())/1000; got != want {
 			t.Errorf("the next token expires at %v, want %v", got, want)
-		}
-		const warning = "tokens expire soon"
-		<-time.After(time.Until(begin.Add(13 * time.Minute)))
-		if strings.Contains(log.String(), warning) {
-			t.Errorf("a warning more than seven days before: %s", log)
-		}
-		<-time.After(30 * time.Minute)
-		want := fmt.Sprintf(`%s; extend them with \"snowraft token update\", or give their applications others" member=m1 tokens="[billing (%s)]"`,
-			warning, begin.Add(week+15*time.Minute).UTC().Format(time.RFC3339))
-		if got := log.String(); strings.Count(got, warning) != 1 || !strings.Contains(got, want) {
-			t.Errorf("the log has no line, or another line, with %s: %s", want, got)
 		}
 	})
 }

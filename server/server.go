@@ -120,7 +120,6 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if tokens != nil {
 		go tokens.clock.follow(s.Done())
 		go tokens.review(s.Done())
-		go tokens.warn(s.Done())
 	}
 	go s.usage.run(s.Done())
 	s.moved.events = s.member.Events()
