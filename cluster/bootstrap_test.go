@@ -10,6 +10,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // waiting returns a node of a set whose nodes wait for each other, without network.
@@ -32,7 +33,7 @@ func (n *Node) hear(others ...*Node) {
 }
 
 func TestBootstrapNeedsAllAndTheirAgreement(t *testing.T) {
-	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3)
+	a, b, c := waiting(clusterkit.NodeID(1), 3), waiting(clusterkit.NodeID(2), 3), waiting(clusterkit.NodeID(3), 3)
 	a.hear(b)
 	if set := a.agreedSet(); set != nil {
 		t.Fatal("two of three started")
@@ -60,7 +61,7 @@ func TestBootstrapNeedsAllAndTheirAgreement(t *testing.T) {
 func TestBootstrapWithMoreThanExpected(t *testing.T) {
 	// Four nodes each wait for three, and not all see each other at first: b, c and d would start a cluster, until c learns
 	// of a.
-	a, b, c, d := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3), waiting(nodeID(4), 3)
+	a, b, c, d := waiting(clusterkit.NodeID(1), 3), waiting(clusterkit.NodeID(2), 3), waiting(clusterkit.NodeID(3), 3), waiting(clusterkit.NodeID(4), 3)
 	b.hear(c, d)
 	c.hear(b, d)
 	d.hear(b, c)
@@ -85,7 +86,7 @@ func TestBootstrapWithMoreThanExpected(t *testing.T) {
 }
 
 func TestBootstrapYieldsToACluster(t *testing.T) {
-	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3)
+	a, b, c := waiting(clusterkit.NodeID(1), 3), waiting(clusterkit.NodeID(2), 3), waiting(clusterkit.NodeID(3), 3)
 	for range 2 {
 		for _, n := range []*Node{a, b, c} {
 			n.hear(a, b, c)
@@ -96,8 +97,8 @@ func TestBootstrapYieldsToACluster(t *testing.T) {
 	if a.agreedSet() == nil {
 		t.Fatal("no agreement")
 	}
-	old := waiting(nodeID(9), 0)
-	old.id = storage.NewIdentity(nodeID(9), nodeID(77), 1)
+	old := waiting(clusterkit.NodeID(9), 0)
+	old.id = storage.NewIdentity(clusterkit.NodeID(9), clusterkit.NodeID(77), 1)
 	a.hear(old)
 	if a.agreedSet() != nil {
 		t.Error("started although a cluster exists")
@@ -106,7 +107,7 @@ func TestBootstrapYieldsToACluster(t *testing.T) {
 
 // Four nodes wait for three, and the host of the last one has a directory of an earlier cluster.
 func TestNoClusterIsFoundedWithAPeerThatKnowsOne(t *testing.T) {
-	nodes := []*Node{waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3), waiting(nodeID(4), 3)}
+	nodes := []*Node{waiting(clusterkit.NodeID(1), 3), waiting(clusterkit.NodeID(2), 3), waiting(clusterkit.NodeID(3), 3), waiting(clusterkit.NodeID(4), 3)}
 	nodes[3].quorum.Store(&knowsEarlier)
 	for range 2 {
 		for _, n := range nodes[:3] {
@@ -123,7 +124,7 @@ func TestNoClusterIsFoundedWithAPeerThatKnowsOne(t *testing.T) {
 
 // A seed that refused a connection before it started, and that is seen since, has no failure.
 func TestSeenSeedsHaveNoFailure(t *testing.T) {
-	a, b := waiting(nodeID(1), 3), waiting(nodeID(2), 3)
+	a, b := waiting(clusterkit.NodeID(1), 3), waiting(clusterkit.NodeID(2), 3)
 	a.cfg.Join = []string{"b:7703", "c:7703"}
 	for _, seed := range a.cfg.Join {
 		a.seedContacts.record(seed, errors.New("connection refused"))
@@ -137,7 +138,7 @@ func TestSeenSeedsHaveNoFailure(t *testing.T) {
 }
 
 func TestOneNodeOfDifferentExpectationDoesNotCount(t *testing.T) {
-	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 5)
+	a, b, c := waiting(clusterkit.NodeID(1), 3), waiting(clusterkit.NodeID(2), 3), waiting(clusterkit.NodeID(3), 5)
 	for range 2 {
 		a.hear(b, c)
 		b.hear(a, c)
@@ -149,10 +150,10 @@ func TestOneNodeOfDifferentExpectationDoesNotCount(t *testing.T) {
 }
 
 func TestAnOlderStartIsNotHeard(t *testing.T) {
-	a, b := waiting(nodeID(1), 3), waiting(nodeID(2), 3)
-	b.id = storage.NewIdentity(nodeID(2), "", 5)
+	a, b := waiting(clusterkit.NodeID(1), 3), waiting(clusterkit.NodeID(2), 3)
+	b.id = storage.NewIdentity(clusterkit.NodeID(2), "", 5)
 	a.hear(b)
-	b.id, b.cfg.RaftAddress = storage.NewIdentity(nodeID(2), "", 4), "old:1"
+	b.id, b.cfg.RaftAddress = storage.NewIdentity(clusterkit.NodeID(2), "", 4), "old:1"
 	a.hear(b)
 	if p, _ := a.gossip.Peer(b.ID()); p.Claim.Raft == "old:1" {
 		t.Error("an older start's address replaced the present one")

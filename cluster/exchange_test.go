@@ -16,6 +16,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/cluster/transport"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -46,7 +47,7 @@ func after(ancestors ...string) func(*lives.Lives) {
 func heard(t *testing.T, n *Node, relation lives.Relation) lives.Life {
 	t.Helper()
 	var got lives.Life
-	eventually(t, fmt.Sprintf("a life of relation %d is heard", relation), func() bool {
+	clusterkit.Eventually(t, fmt.Sprintf("a life of relation %d is heard", relation), func() bool {
 		for _, got = range []lives.Life{n.OldLife(), n.YoungerLife()} {
 			if got.Relation == relation && got.Member != "" {
 				return true
@@ -65,9 +66,9 @@ func TestExchangeOfLives(t *testing.T) {
 		keys, theirs *trust.Keys
 		sibling      bool
 	}{
-		"one secret":      {keys: keyed(t, 1), theirs: keyed(t, 1)},
-		"a common secret": {keys: keyed(t, 1, 0), theirs: keyed(t, 0)},
-		"siblings":        {keys: keyed(t, 1), theirs: keyed(t, 1), sibling: true},
+		"one secret":      {keys: clusterkit.Keys(t, 1), theirs: clusterkit.Keys(t, 1)},
+		"a common secret": {keys: clusterkit.Keys(t, 1, 0), theirs: clusterkit.Keys(t, 0)},
+		"siblings":        {keys: clusterkit.Keys(t, 1), theirs: clusterkit.Keys(t, 1), sibling: true},
 		"no secret":       {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,15 +103,15 @@ func TestExchangeOfLives(t *testing.T) {
 
 func TestStrangersExchangeNoLives(t *testing.T) {
 	t.Parallel()
-	old := living(t, keyed(t, 1))
-	young := living(t, keyed(t, 0), after(old.ClusterID()))
+	old := living(t, clusterkit.Keys(t, 1))
+	young := living(t, clusterkit.Keys(t, 0), after(old.ClusterID()))
 	if got, err := young.stream.MeetLife(t.Context(), old.ID(), old.cfg.RaftAddress); err == nil {
 		t.Errorf("without a common secret: MeetLife() = %d", got)
 	}
 	if problems := old.ForeignPeers(); len(problems) > 0 {
 		t.Errorf("lists a foreign peer: %v", problems)
 	}
-	other := living(t, keyed(t, 1), after(uuid.NewString()))
+	other := living(t, clusterkit.Keys(t, 1), after(uuid.NewString()))
 	if got, err := other.stream.MeetLife(t.Context(), old.ID(), old.cfg.RaftAddress); err != nil || got != lives.Unrelated {
 		t.Errorf("without a common ancestor: MeetLife() = %d, %v", got, err)
 	}
@@ -140,7 +141,7 @@ func TestSupersededMemberHalts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n, _ := meetingLives(t, lives.Lives{Ancestors: c.own})
-			n.failed, n.cfg.Keys = make(chan struct{}), keyed(t, 1)
+			n.failed, n.cfg.Keys = make(chan struct{}), clusterkit.Keys(t, 1)
 			if c.open {
 				n.cfg.Keys = nil
 			}
@@ -151,7 +152,7 @@ func TestSupersededMemberHalts(t *testing.T) {
 				}
 				theirs.Ancestors = append(theirs.Ancestors, id)
 			}
-			n.learnLife(someMeta(), theirs)
+			n.learnLife(clusterkit.NewMeta(), theirs)
 			if failure := n.Failure(); errors.Is(failure, ErrSuperseded) != c.halts || (failure != nil) != c.halts {
 				t.Errorf("halts with %v, want to halt: %t", failure, c.halts)
 			}
@@ -179,7 +180,7 @@ func TestLifeHasAnnouncedAddresses(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
 	p, _ := n.gossip.Peer(id)
-	moved := startedAgain(p.Claim)
+	moved := clusterkit.Restarted(p.Claim)
 	moved.Raft = "moved.example.net:7702"
 	n.gossip.RecordConfirmed(moved, "")
 	said := n.life(t.Context(), uuid.NewString(), lives.NewNonce())
@@ -204,7 +205,7 @@ func TestOnlyConfirmedLeaderEndsAnotherLife(t *testing.T) {
 		}
 	})
 	untilLeader(t, n)
-	eventually(t, "the node is ready to lead", func() bool { return n.LeadingTerm() != 0 })
+	clusterkit.Eventually(t, "the node is ready to lead", func() bool { return n.LeadingTerm() != 0 })
 	if l := n.life(t.Context(), ended, lives.NewNonce()); !l.Ends || l.Leader != "" {
 		t.Errorf("the leader says %+v", l)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/cluster/transport"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // listening returns a node that leads alone and has a Raft port.
@@ -57,7 +58,7 @@ func liar(t *testing.T, n *Node) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	from := someMeta()
+	from := clusterkit.NewMeta()
 	from.Cluster = n.ClusterID()
 	said, err := json.Marshal(transport.Greeting{From: from, To: n.ID()})
 	if err != nil {
@@ -75,7 +76,7 @@ func liar(t *testing.T, n *Node) net.Conn {
 	if err := json.NewDecoder(io.LimitReader(conn, int64(binary.BigEndian.Uint16(answer[len(peer.Magic):])))).Decode(&reply); err != nil || reply.Refused != "" {
 		t.Fatalf("%+v, %v", reply, err)
 	}
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(clusterkit.Patience))
 	return conn
 }
 
@@ -111,12 +112,12 @@ func TestRaftPortRefusesImplausible(t *testing.T) {
 		return []*raft.Log{{Index: index, Term: term, Type: kind, Data: data}}
 	}
 	appending := func(term uint64, entries []*raft.Log) *raft.AppendEntriesRequest {
-		return &raft.AppendEntriesRequest{RPCHeader: head(), Term: term, PrevLogEntry: last, PrevLogTerm: lastTerm, Entries: entries}
+		return &raft.AppendEntriesRequest{RPCHeader: clusterkit.Header(), Term: term, PrevLogEntry: last, PrevLogTerm: lastTerm, Entries: entries}
 	}
 	good := raft.EncodeConfiguration(raft.Configuration{Servers: []raft.Server{{ID: "a", Address: "a@h:1"}}})
 	installing := func(index uint64, version raft.SnapshotVersion, configuration []byte, size int64) *raft.InstallSnapshotRequest {
 		return &raft.InstallSnapshotRequest{
-			RPCHeader: head(), SnapshotVersion: version, Term: term + 1, LastLogIndex: index, LastLogTerm: term,
+			RPCHeader: clusterkit.Header(), SnapshotVersion: version, Term: term + 1, LastLogIndex: index, LastLogTerm: term,
 			Configuration: configuration, ConfigurationIndex: 1, Size: size,
 		}
 	}
@@ -125,13 +126,13 @@ func TestRaftPortRefusesImplausible(t *testing.T) {
 		request any
 	}{
 		"vote in the last term": {askVote, &raft.RequestVoteRequest{
-			RPCHeader: head(), Term: math.MaxUint64 - 1, LastLogIndex: math.MaxUint64, LastLogTerm: math.MaxUint64, LeadershipTransfer: true,
+			RPCHeader: clusterkit.Header(), Term: math.MaxUint64 - 1, LastLogIndex: math.MaxUint64, LastLogTerm: math.MaxUint64, LeadershipTransfer: true,
 		}},
 		"entries in the last term":             {askAppend, appending(math.MaxUint64, nil)},
 		"no entry":                             {askAppend, appending(term+1, []*raft.Log{nil})},
-		"entry after a gap":                    {askAppend, &raft.AppendEntriesRequest{RPCHeader: head(), Term: term + 1, Entries: entry(1<<40, term, raft.LogCommand, nil)}},
+		"entry after a gap":                    {askAppend, &raft.AppendEntriesRequest{RPCHeader: clusterkit.Header(), Term: term + 1, Entries: entry(1<<40, term, raft.LogCommand, nil)}},
 		"entry of a later term":                {askAppend, appending(term+1, entry(last+1, term+2, raft.LogCommand, nil))},
-		"entry instead of a committed one":     {askAppend, &raft.AppendEntriesRequest{RPCHeader: head(), Term: term + 5, Entries: entry(1, term+5, raft.LogCommand, nil)}},
+		"entry instead of a committed one":     {askAppend, &raft.AppendEntriesRequest{RPCHeader: clusterkit.Header(), Term: term + 5, Entries: entry(1, term+5, raft.LogCommand, nil)}},
 		"entry of peers":                       {askAppend, appending(term+1, entry(last+1, term+1, raft.LogAddPeerDeprecated, []byte("x")))},
 		"entry that cannot be decoded":         {askAppend, appending(term+1, entry(last+1, term+1, raft.LogCommand, []byte("undecodable")))},
 		"entry of an unknown type":             {askAppend, appending(term+1, entry(last+1, term+1, 77, nil))},

@@ -13,14 +13,15 @@ import (
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/cluster/transport"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // Any program that dials receives refusals.
 func TestRefusalsNameNoIDs(t *testing.T) {
 	t.Parallel()
 	n := ofCluster(t)
-	other := someMeta()
-	for _, h := range []transport.Greeting{{From: someMeta(), To: n.ID()}, {From: sameCluster(n), To: other.ID}} {
+	other := clusterkit.NewMeta()
+	for _, h := range []transport.Greeting{{From: clusterkit.NewMeta(), To: n.ID()}, {From: sameCluster(n), To: other.ID}} {
 		reply := n.judgeGreeting(h, "")
 		if reply.Err() == nil || reply.From != (peer.Meta{}) {
 			t.Errorf("judge() = %+v", reply)
@@ -51,14 +52,14 @@ func ofCluster(t *testing.T) *Node {
 }
 
 func sameCluster(n *Node) peer.Meta {
-	m := someMeta()
+	m := clusterkit.NewMeta()
 	m.Cluster = n.ClusterID()
 	return m
 }
 
 func TestHandshakeRefusesOtherClusters(t *testing.T) {
 	n := ofCluster(t)
-	if err := n.judgeGreeting(transport.Greeting{From: someMeta(), To: n.ID()}, "").Err(); !errors.Is(err, peer.ErrOtherCluster) {
+	if err := n.judgeGreeting(transport.Greeting{From: clusterkit.NewMeta(), To: n.ID()}, "").Err(); !errors.Is(err, peer.ErrOtherCluster) {
 		t.Errorf("judge() = %v, want %v", err, peer.ErrOtherCluster)
 	}
 }
@@ -75,9 +76,9 @@ func TestHandshakeRefusesCallsForAnotherMember(t *testing.T) {
 func TestCertificateIsOfTheCaller(t *testing.T) {
 	t.Parallel()
 	n := ofCluster(t)
-	n.cfg.Keys = keyed(t, 0)
+	n.cfg.Keys = clusterkit.Keys(t, 0)
 	h := transport.Greeting{From: sameCluster(n), To: n.ID()}
-	if n.judgeGreeting(h, someMeta().ID).Err() == nil {
+	if n.judgeGreeting(h, clusterkit.NewMeta().ID).Err() == nil {
 		t.Error("another member's certificate was taken")
 	}
 	if n.judgeGreeting(h, "").Err() == nil {
@@ -91,12 +92,12 @@ func TestCertificateIsOfTheCaller(t *testing.T) {
 // A second process of a member is logged once.
 func TestCopyIsLoggedOnce(t *testing.T) {
 	t.Parallel()
-	log, own := new(logged), someMeta()
-	n, refused := &Node{logger: slog.New(slog.NewTextHandler(log, nil))}, startedAgain(own)
+	log, own := new(clusterkit.Log), clusterkit.NewMeta()
+	n, refused := &Node{logger: slog.New(slog.NewTextHandler(log, nil))}, clusterkit.Restarted(own)
 	for range 3 {
 		n.onDuplicate(refused, own)
 	}
-	if n := log.lines("second process of a member rejected"); n != 1 {
+	if n := log.Lines("second process of a member rejected"); n != 1 {
 		t.Errorf("%d lines about a copy that was refused", n)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // A removal is refused if the remaining voters have no live majority; nonvoters do not count.
@@ -21,7 +22,7 @@ func TestRemovalCountsVotersOnly(t *testing.T) {
 }
 
 func TestGossipRefusesOtherClusters(t *testing.T) {
-	m := someMeta()
+	m := clusterkit.NewMeta()
 	if err := ofCluster(t).gossip.NotifyAlive(&memberlist.Node{Name: m.GossipName(), Meta: m.Encode()}); !errors.Is(err, peer.ErrOtherCluster) {
 		t.Errorf("NotifyAlive() = %v, want %v", err, peer.ErrOtherCluster)
 	}

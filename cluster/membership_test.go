@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/transport"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // removals records removed members, with a delay that the test controls.
@@ -89,7 +90,7 @@ func withNonvoter(t *testing.T, removed RemovedMembers) (leader *Node, nonvoter 
 		}
 	})
 	untilLeader(t, n)
-	m := someMeta()
+	m := clusterkit.NewMeta()
 	m.Cluster = n.ClusterID()
 	if err := n.raft.AddNonvoter(raft.ServerID(m.ID), peer.RaftAddress(m.ID, m.Raft), 0, 0).Error(); err != nil {
 		t.Fatal(err)
@@ -102,7 +103,7 @@ func withNonvoter(t *testing.T, removed RemovedMembers) (leader *Node, nonvoter 
 // reconciled makes one change of the membership. On a busy machine, Raft may take too long to accept it.
 func (n *Node) reconciled(t *testing.T) {
 	t.Helper()
-	eventually(t, "the leader reconciles", func() bool { return n.changeMembership(n.reconcile) == nil })
+	clusterkit.Eventually(t, "the leader reconciles", func() bool { return n.changeMembership(n.reconcile) == nil })
 }
 
 // acknowledges simulates a follower's answer that it has all entries up to last, as if all were committed.
@@ -213,13 +214,13 @@ func TestChangeEndsInItsTerm(t *testing.T) {
 	r.untilIdle(n, id) // otherwise reconcileLoop could wait for the change, and leadership for that loop
 	term := n.Term()
 	err := n.changeMembership(func() error {
-		_, peer := raft.NewInmemTransportWithTimeout("b", patience)
+		_, peer := raft.NewInmemTransportWithTimeout("b", clusterkit.Patience)
 		peer.Connect(n.cfg.Transport.LocalAddr(), n.cfg.Transport.(raft.LoopbackTransport))
 		req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, Addr: []byte("b")}, Term: term + 1}
 		if err := peer.AppendEntries("", n.cfg.Transport.LocalAddr(), req, new(raft.AppendEntriesResponse)); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "Raft leads in a later term", func() bool { return n.raft.State() == raft.Leader && n.Term() > term })
+		clusterkit.Eventually(t, "Raft leads in a later term", func() bool { return n.raft.State() == raft.Leader && n.Term() > term })
 		s, _ := n.server(id)
 		return n.awaitChange(n.raft.AddVoter(s.ID, s.Address, 0, enqueueTimeout))
 	})
@@ -260,7 +261,7 @@ func TestForgedNodesGetNoVote(t *testing.T) {
 	t.Cleanup(func() { _ = n.Close(context.Background()) })
 	untilLeader(t, n)
 	for range 3 {
-		m := someMeta()
+		m := clusterkit.NewMeta()
 		m.Name, m.Cluster = m.ID, ""
 		n.gossip.RecordClaim(m, true)
 	}

@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
-func trioBehind(t *testing.T, front func(*testing.T, string) *middlebox, numbers ...int) []*host {
+func trioBehind(t *testing.T, front func(*testing.T, string) *clusterkit.Middlebox, numbers ...int) []*host {
 	t.Helper()
 	first := startBehind(t, front, "a", 3, nil, numbers...)
 	hosts := []*host{first}

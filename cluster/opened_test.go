@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // A node that has had a secret starts without a secret only with Insecure, and then logs a warning.
@@ -32,7 +34,7 @@ func TestSecuredDirectoryNeedsItsSecret(t *testing.T) {
 			cfg.DataDir, cfg.Insecure, cfg.Storage = dir, c.insecure, nil
 			cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			if c.secret {
-				cfg.Keys = keyed(t, 0)
+				cfg.Keys = clusterkit.Keys(t, 0)
 			}
 		})
 		if err == nil {

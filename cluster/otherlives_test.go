@@ -18,6 +18,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/transport"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // answering is a Greeter whose nodes give a fixed answer.
@@ -72,7 +73,7 @@ const (
 func TestAncestorIsHeard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ancestor := someMeta()
+		ancestor := clusterkit.NewMeta()
 		n, dialed := meetingLives(t, lives.Lives{Ancestors: []string{uuid.NewString(), ancestor.Cluster}})
 		ctx, cancel := context.WithCancel(n.ctx)
 		n.ctx = ctx
@@ -95,8 +96,8 @@ func TestAncestorIsHeard(t *testing.T) {
 			expect(false, when)
 		}
 		expect(false, "at first")
-		n.gossips(someMeta())
-		n.judgeGreeting(transport.Greeting{From: someMeta(), To: n.ID()}, "")
+		n.gossips(clusterkit.NewMeta())
+		n.judgeGreeting(transport.Greeting{From: clusterkit.NewMeta(), To: n.ID()}, "")
 		dialed.with(peer.ErrOtherCluster)
 		expect(false, "after members in other clusters")
 		dialed.with(errors.New("connection refused"))
@@ -149,7 +150,7 @@ func TestAncestorHeardByAnotherMember(t *testing.T) {
 		t.Errorf("OldLife() = %+v after the member hears it no more", heard)
 	}
 	says(p.Claim, true)
-	says(startedAgain(p.Claim), false)
+	says(clusterkit.Restarted(p.Claim), false)
 	if n.OldLife().Member == "" {
 		t.Error("the next process of the member, which heard nothing yet, ends the report of the process before")
 	}

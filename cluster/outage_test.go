@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 func TestOutageNamesSilentVoters(t *testing.T) {
@@ -65,7 +66,7 @@ func TestSeekingNamesSeedsAndMembersSeen(t *testing.T) {
 
 func TestWaitingNodeCountsSeenMembers(t *testing.T) {
 	t.Parallel()
-	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 5)
+	a, b, c := waiting(clusterkit.NodeID(1), 3), waiting(clusterkit.NodeID(2), 3), waiting(clusterkit.NodeID(3), 5)
 	for n, name := range map[*Node]string{a: "a", b: "b", c: "c"} {
 		n.cfg.Name = name
 	}
@@ -82,7 +83,7 @@ func TestWaitingNodeCountsSeenMembers(t *testing.T) {
 // A handshake that began without a leader may fail once a leader is known. The next outage begins without its outcome.
 func TestOutageForgetsEarlierContacts(t *testing.T) {
 	t.Parallel()
-	n := waiting(nodeID(1), 3)
+	n := waiting(clusterkit.NodeID(1), 3)
 	for _, known := range []bool{false, true, false} {
 		n.noteLeader(known)
 		if reason, tried := n.peerContacts.lastFailure("b"); tried {
@@ -100,7 +101,7 @@ func TestOutageForgetsEarlierContacts(t *testing.T) {
 // for it.
 func TestUnansweredVotersDoNotServe(t *testing.T) {
 	t.Parallel()
-	n := waiting(nodeID(1), 3)
+	n := waiting(clusterkit.NodeID(1), 3)
 	n.noteLeader(false)
 	if n.peerContacts.record("b", errors.New("certificate of another member")); !n.unansweredBy("b") || n.unansweredBy("c") {
 		t.Errorf("unansweredBy() = %t for a voter that failed to answer, and %t for one that was not contacted", n.unansweredBy("b"), n.unansweredBy("c"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/transport"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // A claim of gossip or of a caller about a member does not change the member's own metadata. The next handshake removes it.
@@ -54,7 +55,7 @@ func TestForgedClaimsAreHints(t *testing.T) {
 	if unmet := n.gossip.UnconfirmedClaims(); len(unmet) != 0 {
 		t.Errorf("claims %v are to be checked after a handshake, and memberlist has the same", unmet)
 	}
-	moved := startedAgain(honest)
+	moved := clusterkit.Restarted(honest)
 	moved.API = "moved:2"
 	n.gossip.RecordClaim(moved, true)
 	if p, _ := n.gossip.Peer(id); p.Claim != moved {
@@ -67,7 +68,7 @@ func TestForgedStartLeaves(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
 	p, _ := n.gossip.Peer(id)
-	honest, forged := p.Claim, startedAgain(p.Claim)
+	honest, forged := p.Claim, clusterkit.Restarted(p.Claim)
 	node := func(m peer.Meta) *memberlist.Node { return &memberlist.Node{Name: m.GossipName(), Meta: m.Encode()} }
 	for _, m := range []peer.Meta{honest, forged} {
 		if err := n.gossip.NotifyAlive(node(m)); err != nil {

@@ -13,12 +13,13 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // A leader adds no node whose program does not know the commands of the cluster, until the node runs a newer program.
 func TestTooOldProgramIsNotAdded(t *testing.T) {
 	t.Parallel()
-	log := new(logged)
+	log := new(clusterkit.Log)
 	mem := raft.NewInmemStore()
 	n := openAlone(t, mem, mem, func(c *Config) {
 		c.Timing.Reconcile, c.Timing.PromoteAfter = time.Hour, time.Hour
@@ -26,13 +27,13 @@ func TestTooOldProgramIsNotAdded(t *testing.T) {
 	})
 	t.Cleanup(func() { _ = n.Close(context.Background()) })
 	untilLeader(t, n)
-	m := someMeta()
+	m := clusterkit.NewMeta()
 	m.Name, m.Cluster = "b", ""
 	for _, c := range []struct {
 		knows uint32
 		added bool
 	}{{1, false}, {0, false}, {2, true}} {
-		m = startedAgain(m)
+		m = clusterkit.Restarted(m)
 		m.Commands = c.knows
 		n.gossip.RecordClaim(m, true)
 		for range 3 {
@@ -42,7 +43,7 @@ func TestTooOldProgramIsNotAdded(t *testing.T) {
 			t.Errorf("a node that knows commands up to %d was added: %t", c.knows, ok)
 		}
 	}
-	if lines := log.lines("used=2"); lines != 2 {
+	if lines := log.Lines("used=2"); lines != 2 {
 		t.Errorf("%d lines about programs in the log, want 2", lines)
 	}
 }
@@ -56,9 +57,9 @@ func TestRefusedProgram(t *testing.T) {
 		used    uint32
 		halts   bool
 	}{
-		"new":                 {func() *Node { return waiting(nodeID(1), 0) }, "", 3, true},
-		"another process":     {func() *Node { return waiting(nodeID(1), 0) }, peer.NewProcess(), 3, false},
-		"known commands":      {func() *Node { return waiting(nodeID(1), 0) }, "", 1, false},
+		"new":                 {func() *Node { return waiting(clusterkit.NodeID(1), 0) }, "", 3, true},
+		"another process":     {func() *Node { return waiting(clusterkit.NodeID(1), 0) }, peer.NewProcess(), 3, false},
+		"known commands":      {func() *Node { return waiting(clusterkit.NodeID(1), 0) }, "", 1, false},
 		"member of a cluster": {func() *Node { return ofCluster(t) }, "", 3, false},
 	} {
 		n := c.node()

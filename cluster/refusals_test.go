@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 func TestTwinsAreMembersOfOneName(t *testing.T) {
@@ -32,7 +33,7 @@ func TestTwinsAreMembersOfOneName(t *testing.T) {
 // A leader adds no node with the name of a member, dead or alive, or of the leader, unless the node sets ForceName.
 func TestTakenNameIsNotAdded(t *testing.T) {
 	t.Parallel()
-	log := new(logged)
+	log := new(clusterkit.Log)
 	mem := raft.NewInmemStore()
 	n := openAlone(t, mem, mem, func(c *Config) {
 		c.Timing.Reconcile, c.Timing.PromoteAfter = time.Hour, time.Hour
@@ -47,7 +48,7 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 		}
 	}
 	node := func(name string) peer.Meta {
-		m := someMeta()
+		m := clusterkit.NewMeta()
 		m.Name, m.Cluster = name, ""
 		n.gossip.RecordClaim(m, true)
 		return m
@@ -65,8 +66,8 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 		if _, ok := n.server(m.ID); ok {
 			t.Errorf("a node with the taken name %q was added", m.Name)
 		}
-		if n := log.lines("taken"); n == 0 || log.lines("peer_id="+m.ID) != 1 {
-			t.Errorf("%d lines about node %s in the log", log.lines("peer_id="+m.ID), m.ID)
+		if n := log.Lines("taken"); n == 0 || log.Lines("peer_id="+m.ID) != 1 {
+			t.Errorf("%d lines about node %s in the log", log.Lines("peer_id="+m.ID), m.ID)
 		}
 	}
 	if _, ok := n.server(free.ID); !ok {
@@ -88,7 +89,7 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 	if _, ok := n.server(second.ID); ok {
 		t.Error("a process that was refused, and has halted, is added when the name is free")
 	}
-	restarted := startedAgain(second)
+	restarted := clusterkit.Restarted(second)
 	n.gossip.RecordClaim(restarted, true)
 	reconcile()
 	if _, ok := n.server(second.ID); !ok {
@@ -99,7 +100,7 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 	if _, ok := n.server(second.ID); ok {
 		t.Error("a node with the taken name was added")
 	}
-	second = startedAgain(second)
+	second = clusterkit.Restarted(second)
 	second.ForceName = true
 	n.gossip.RecordClaim(second, true)
 	reconcile()
@@ -116,18 +117,18 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 func TestUnknownNameDelaysAddition(t *testing.T) {
 	t.Parallel()
 	n, _ := withNonvoter(t, newRemovals())
-	unknown := someMeta()
+	unknown := clusterkit.NewMeta()
 	if err := n.raft.AddNonvoter(raft.ServerID(unknown.ID), peer.RaftAddress(unknown.ID, unknown.Raft), 0, 0).Error(); err != nil {
 		t.Fatal(err)
 	}
-	m := someMeta()
+	m := clusterkit.NewMeta()
 	m.Name, m.Cluster = "z", ""
 	n.gossip.RecordClaim(m, true)
 	for _, c := range []struct {
 		led  time.Duration
 		want bool
 	}{{0, false}, {namesWithin + time.Second, true}} {
-		eventually(t, "the leader reconciles", func() bool {
+		clusterkit.Eventually(t, "the leader reconciles", func() bool {
 			return n.changeMembership(func() error {
 				n.ledSince = n.mono() - c.led
 				return n.reconcile()
@@ -143,7 +144,7 @@ func TestUnknownNameDelaysAddition(t *testing.T) {
 func TestRefusedName(t *testing.T) {
 	t.Parallel()
 	said := func(process string) []byte {
-		raw, err := json.Marshal(nameRefusal{Process: process, ID: nodeID(7), Raft: "b:1", Alive: true})
+		raw, err := json.Marshal(nameRefusal{Process: process, ID: clusterkit.NodeID(7), Raft: "b:1", Alive: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,10 +155,10 @@ func TestRefusedName(t *testing.T) {
 		said  func(n *Node) []byte
 		halts bool
 	}{
-		"new":                 {func() *Node { return waiting(nodeID(1), 0) }, func(n *Node) []byte { return said(n.process) }, true},
-		"another process":     {func() *Node { return waiting(nodeID(1), 0) }, func(*Node) []byte { return said(peer.NewProcess()) }, false},
-		"no process":          {func() *Node { return waiting(nodeID(1), 0) }, func(*Node) []byte { return said("") }, false},
-		"garbage":             {func() *Node { return waiting(nodeID(1), 0) }, func(*Node) []byte { return []byte{nameRefused, '{'} }, false},
+		"new":                 {func() *Node { return waiting(clusterkit.NodeID(1), 0) }, func(n *Node) []byte { return said(n.process) }, true},
+		"another process":     {func() *Node { return waiting(clusterkit.NodeID(1), 0) }, func(*Node) []byte { return said(peer.NewProcess()) }, false},
+		"no process":          {func() *Node { return waiting(clusterkit.NodeID(1), 0) }, func(*Node) []byte { return said("") }, false},
+		"garbage":             {func() *Node { return waiting(clusterkit.NodeID(1), 0) }, func(*Node) []byte { return []byte{nameRefused, '{'} }, false},
 		"member of a cluster": {func() *Node { return ofCluster(t) }, func(n *Node) []byte { return said(n.process) }, false},
 	} {
 		n := c.node()
@@ -166,7 +167,7 @@ func TestRefusedName(t *testing.T) {
 		n.gossip.NotifyMsg(c.said(n))
 		if failure := n.Failure(); (failure != nil) != c.halts {
 			t.Errorf("%s: halts with %v", name, failure)
-		} else if c.halts && (!errors.Is(failure, ErrNameTaken) || !strings.Contains(failure.Error(), nodeID(7)) || !strings.Contains(failure.Error(), n.ID())) {
+		} else if c.halts && (!errors.Is(failure, ErrNameTaken) || !strings.Contains(failure.Error(), clusterkit.NodeID(7)) || !strings.Contains(failure.Error(), n.ID())) {
 			t.Errorf("%s: %v", name, failure)
 		}
 	}
@@ -176,7 +177,7 @@ func TestRefusedName(t *testing.T) {
 func TestNewNodesOfOneName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3)
+		a, b, c := waiting(clusterkit.NodeID(1), 3), waiting(clusterkit.NodeID(2), 3), waiting(clusterkit.NodeID(3), 3)
 		all := []*Node{a, b, c}
 		for i, n := range all {
 			n.cfg.Name = []string{"x", "y", "x"}[i]

@@ -14,12 +14,13 @@ import (
 	"github.com/snowraft/snowraft/cluster/gossip"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/cluster/transport"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // A member that was dead when it was removed is no longer contacted.
 func TestDeadMemberIsForgottenWithItsRemoval(t *testing.T) {
 	t.Parallel()
-	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3)
+	a, b, c := waiting(clusterkit.NodeID(1), 3), waiting(clusterkit.NodeID(2), 3), waiting(clusterkit.NodeID(3), 3)
 	b.cfg.GossipHost, c.cfg.GossipHost = "b", "c"
 	members := map[string]bool{b.ID(): true, c.ID(): true}
 	a.gossip = gossip.New(a.gossipConfig(), a.meta, func(id string) (bool, bool) { return members[id], members[id] }, gossip.NewMisunderstood(a.logger))
@@ -50,7 +51,7 @@ func TestRemovedDeadMemberLeavesNoConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	mem, dead := raft.NewInmemStore(), someMeta()
+	mem, dead := raft.NewInmemStore(), clusterkit.NewMeta()
 	dead.Raft, dead.Gossip = listeners[1].Addr().String(), "127.0.0.1:1"
 	s := transport.NewStreamLayer(listeners[1], nil, transport.Owner{
 		Self: func() peer.Meta { return dead }, JudgeGreeting: func(transport.Greeting, string) transport.Reply { return transport.Reply{From: dead} }, Links: new(transport.Links),
@@ -73,14 +74,14 @@ func TestRemovedDeadMemberLeavesNoConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.gossip.RecordClaim(dead, false)
-	conn, err := n.stream.DialTerms(address, patience)
+	conn, err := n.stream.DialTerms(address, clusterkit.Patience)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Remove(t.Context(), dead.ID, false); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the removed member is forgotten, and the connection to it is closed", func() bool {
+	clusterkit.Eventually(t, "the removed member is forgotten, and the connection to it is closed", func() bool {
 		_, known := n.gossip.Peer(dead.ID)
 		return !known && errors.Is(conn.SetDeadline(time.Time{}), net.ErrClosed)
 	})

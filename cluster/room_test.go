@@ -7,12 +7,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // The metadata of a node that opened fits into a gossip message later. A leader does not stall, and a quorum is that of a node
 // without a cluster.
 func TestMetaHasRoomToGrow(t *testing.T) {
-	small := someMeta()
+	small := clusterkit.NewMeta()
 	small.Cluster, small.Quorum, small.Keys = "", "", strings.Repeat("0", 16)
 	grown := small
 	grown.Keys = strings.Repeat(","+small.Keys, peer.MaxKeys)[1:]

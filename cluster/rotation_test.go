@@ -18,6 +18,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/gossip"
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -59,8 +60,8 @@ type host struct {
 	*Node
 	file string
 	keys *trust.Keys
-	log  *logged
-	box  *middlebox // middlebox before its Raft port; nil if the others reach the port directly
+	log  *clusterkit.Log
+	box  *clusterkit.Middlebox // middlebox before its Raft port; nil if the others reach the port directly
 }
 
 // put writes a host's secret file and reloads it.
@@ -68,7 +69,7 @@ func (h *host) put(t *testing.T, numbers ...int) {
 	t.Helper()
 	var lines strings.Builder
 	for _, n := range numbers {
-		lines.WriteString(secrets[n].Line() + "\n")
+		lines.WriteString(clusterkit.Secrets[n].Line() + "\n")
 	}
 	if err := os.WriteFile(h.file, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
@@ -88,9 +89,9 @@ func start(t *testing.T, name string, expect int, join []string, numbers ...int)
 }
 
 // startBehind starts a host whose Raft port the others reach through a middlebox.
-func startBehind(t *testing.T, front func(*testing.T, string) *middlebox, name string, expect int, join []string, numbers ...int) *host {
+func startBehind(t *testing.T, front func(*testing.T, string) *clusterkit.Middlebox, name string, expect int, join []string, numbers ...int) *host {
 	t.Helper()
-	h := &host{file: filepath.Join(t.TempDir(), "secret"), log: new(logged)}
+	h := &host{file: filepath.Join(t.TempDir(), "secret"), log: new(clusterkit.Log)}
 	if len(numbers) > 0 {
 		h.put(t, numbers...)
 		var err error
@@ -106,7 +107,7 @@ func startBehind(t *testing.T, front func(*testing.T, string) *middlebox, name s
 	if front != nil {
 		heartbeat *= 3 // also triples the time within which a live leader must open connections again
 		h.box = front(t, address)
-		address = h.box.address
+		address = h.box.Address
 	}
 	mem := raft.NewInmemStore()
 	h.Node = openAlone(t, mem, mem, func(c *Config) {
@@ -134,7 +135,7 @@ func trio(t *testing.T, numbers ...int) []*host {
 // together waits until all hosts know each other and follow one leader.
 func together(t *testing.T, hosts []*host) {
 	t.Helper()
-	eventually(t, "all are members and see each other", func() bool {
+	clusterkit.Eventually(t, "all are members and see each other", func() bool {
 		return !slices.ContainsFunc(hosts, func(h *host) bool {
 			_, leads := h.Leader()
 			alive := 0
@@ -151,7 +152,7 @@ func together(t *testing.T, hosts []*host) {
 func leaderOf(t *testing.T, hosts []*host) *host {
 	t.Helper()
 	var leader *host
-	eventually(t, "a member leads", func() bool {
+	clusterkit.Eventually(t, "a member leads", func() bool {
 		i := slices.IndexFunc(hosts, func(h *host) bool { return h.IsLeader() })
 		if i >= 0 {
 			leader = hosts[i]
@@ -194,7 +195,7 @@ func TestRotationLosesNoContact(t *testing.T) {
 	}
 	signing := func(number int) func() bool {
 		return func() bool {
-			return !slices.ContainsFunc(hosts, func(h *host) bool { return !h.keys.Signing().Equal(secrets[number]) })
+			return !slices.ContainsFunc(hosts, func(h *host) bool { return !h.keys.Signing().Equal(clusterkit.Secrets[number]) })
 		}
 	}
 	for _, step := range []struct {
@@ -211,18 +212,18 @@ func TestRotationLosesNoContact(t *testing.T) {
 	} {
 		for _, i := range step.orders {
 			hosts[i].put(t, step.files...)
-			eventually(t, fmt.Sprintf("a member leads while the files become %v", step.files), func() bool {
+			clusterkit.Eventually(t, fmt.Sprintf("a member leads while the files become %v", step.files), func() bool {
 				_, err := leaderOf(t, hosts).Propose(t.Context(), []byte("x"))
 				return err == nil
 			})
-			eventually(t, "all hear what "+hosts[i].cfg.Name+" knows", func() bool {
+			clusterkit.Eventually(t, "all hear what "+hosts[i].cfg.Name+" knows", func() bool {
 				return !slices.ContainsFunc(hosts, func(h *host) bool {
 					m, err := h.Member(hosts[i].ID())
 					return err != nil || !slices.Equal(m.Secrets, hosts[i].keys.Fingerprints())
 				})
 			})
 		}
-		eventually(t, fmt.Sprintf("all sign with %d", step.signs), signing(step.signs))
+		clusterkit.Eventually(t, fmt.Sprintf("all sign with %d", step.signs), signing(step.signs))
 	}
 	close(stop)
 	watching.Wait()
@@ -235,7 +236,7 @@ func TestJoinWithAnotherOrder(t *testing.T) {
 	hosts := trio(t, 0)
 	d := start(t, "d", 0, []string{hosts[1].meta().Gossip}, 1, 0)
 	together(t, append(hosts, d))
-	eventually(t, "d signs as the others do", func() bool { return d.keys.Signing().Equal(secrets[0]) })
+	clusterkit.Eventually(t, "d signs as the others do", func() bool { return d.keys.Signing().Equal(clusterkit.Secrets[0]) })
 }
 
 // A node that the members cannot understand changes nothing, and the logs of both sides show the reason.
@@ -255,7 +256,7 @@ func TestForeignSecretIsExplained(t *testing.T) {
 			untilLeader(t, a.Node)
 			d := start(t, "d", 0, []string{a.meta().Gossip}, c.stranger...)
 			for who, said := range map[*host]error{a: c.here, d: c.there} {
-				eventually(t, who.cfg.Name+" says "+said.Error(), func() bool {
+				clusterkit.Eventually(t, who.cfg.Name+" says "+said.Error(), func() bool {
 					return slices.ContainsFunc(who.ForeignPeers(), func(p gossip.ForeignPeer) bool { return p.Address == "127.0.0.1" && p.Problem == said.Error() })
 				})
 			}
@@ -266,7 +267,7 @@ func TestForeignSecretIsExplained(t *testing.T) {
 				t.Errorf("Contact() = %v, want %v: %v", err, peer.ErrUnreachable, c.here)
 			}
 			for _, h := range []*host{a, d} {
-				if lines := h.log.lines("peer cannot be understood"); lines != 1 {
+				if lines := h.log.Lines("peer cannot be understood"); lines != 1 {
 					t.Errorf("%s logged %d lines about the other, want 1:\n%s", h.cfg.Name, lines, h.log)
 				}
 			}

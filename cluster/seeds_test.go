@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // closing closes a node.
@@ -55,7 +56,7 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			log := new(logged)
+			log := new(clusterkit.Log)
 			mem := raft.NewInmemStore()
 			n := openAlone(t, mem, mem, func(c *Config) {
 				c.Logger = slog.New(slog.NewTextHandler(log, nil))
@@ -72,7 +73,7 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 			n.greeter = dialed
 			n.seeds.since -= c.after
 			if c.among {
-				m := someMeta()
+				m := clusterkit.NewMeta()
 				if err := n.raft.AddNonvoter(raft.ServerID(m.ID), peer.RaftAddress(m.ID, m.Raft), 0, 0).Error(); err != nil {
 					t.Fatal(err)
 				}
@@ -94,7 +95,7 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 					}
 				}
 			}
-			if n := log.lines("join address belongs to another cluster"); n != c.lines {
+			if n := log.Lines("join address belongs to another cluster"); n != c.lines {
 				t.Errorf("%d lines in the log, want %d", n, c.lines)
 			}
 		})

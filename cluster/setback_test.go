@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/internal/position"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // record is a History with the values that a test chooses.
@@ -65,7 +66,7 @@ func recorded(t *testing.T, change ...func(*Config)) (*Node, *record, *raft.Inme
 // until waits for a condition that another goroutine makes true.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !ok(); runtime.Gosched() {
+	for end := time.Now().Add(clusterkit.Patience); !ok(); runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatal("not true: " + what)
 		}
@@ -83,7 +84,7 @@ func TestWitnessKeepsItsLog(t *testing.T) {
 	}
 	appending := func(entries ...*raft.Log) error {
 		return peer.AppendEntries("", to, &raft.AppendEntriesRequest{
-			RPCHeader: head(), Term: term + 1, PrevLogEntry: last - 1, PrevLogTerm: term, Entries: entries,
+			RPCHeader: clusterkit.Header(), Term: term + 1, PrevLogEntry: last - 1, PrevLogTerm: term, Entries: entries,
 		}, &raft.AppendEntriesResponse{})
 	}
 	if err := appending(&had); err != nil { // a leader may send it again
@@ -106,9 +107,9 @@ func TestWitnessKeepsItsLog(t *testing.T) {
 		t.Errorf("the member halted: %v", n.Failure())
 	}
 	for what, err := range map[string]error{
-		"a heartbeat": peer.AppendEntries("", to, &raft.AppendEntriesRequest{RPCHeader: head(), Term: term + 2}, &raft.AppendEntriesResponse{}),
-		"a candidate": peer.RequestVote("", to, &raft.RequestVoteRequest{RPCHeader: head(), Term: term + 2, LastLogIndex: 1000, LastLogTerm: term + 1}, &raft.RequestVoteResponse{}),
-		"a handover":  peer.TimeoutNow("", to, &raft.TimeoutNowRequest{RPCHeader: head()}, &raft.TimeoutNowResponse{}),
+		"a heartbeat": peer.AppendEntries("", to, &raft.AppendEntriesRequest{RPCHeader: clusterkit.Header(), Term: term + 2}, &raft.AppendEntriesResponse{}),
+		"a candidate": peer.RequestVote("", to, &raft.RequestVoteRequest{RPCHeader: clusterkit.Header(), Term: term + 2, LastLogIndex: 1000, LastLogTerm: term + 1}, &raft.RequestVoteResponse{}),
+		"a handover":  peer.TimeoutNow("", to, &raft.TimeoutNowRequest{RPCHeader: clusterkit.Header()}, &raft.TimeoutNowResponse{}),
 	} {
 		if err == nil {
 			t.Errorf("the witness listens to %s", what)
@@ -127,7 +128,7 @@ func TestWitnessKeepsItsLog(t *testing.T) {
 func TestStrangerMakesNoWitness(t *testing.T) {
 	t.Parallel()
 	n := listening(t)
-	lie := &raft.AppendEntriesRequest{RPCHeader: head(), Term: n.Term() + 5, Entries: []*raft.Log{{Index: 1, Term: n.Term() + 5}}}
+	lie := &raft.AppendEntriesRequest{RPCHeader: clusterkit.Header(), Term: n.Term() + 5, Entries: []*raft.Log{{Index: 1, Term: n.Term() + 5}}}
 	if problem, err := ask(liar(t, n), askAppend, lie); err == nil && problem == "" {
 		t.Error("raft took it")
 	}
@@ -149,7 +150,7 @@ func TestSnapshotOfAnotherHistoryIsRefused(t *testing.T) {
 	content := "a state"
 	install := func() bool {
 		request := &raft.InstallSnapshotRequest{
-			RPCHeader: head(), SnapshotVersion: 1, Term: n.Term() + 1, LastLogIndex: n.LastIndex() + 100, LastLogTerm: n.Term(), Size: int64(len(content)),
+			RPCHeader: clusterkit.Header(), SnapshotVersion: 1, Term: n.Term() + 1, LastLogIndex: n.LastIndex() + 100, LastLogTerm: n.Term(), Size: int64(len(content)),
 			Configuration: raft.EncodeConfiguration(raft.Configuration{Servers: []raft.Server{{ID: "b", Address: "b"}}}), ConfigurationIndex: 1,
 		}
 		var answer raft.InstallSnapshotResponse

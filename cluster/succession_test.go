@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/leadership"
 	"github.com/snowraft/snowraft/cluster/transport"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // calledBy counts the elections that these hosts won without a timeout or a transfer.
@@ -27,7 +28,7 @@ func untilFollowed(t *testing.T, hosts []*host) (leader *host, followers []*host
 			followers = append(followers, h)
 		}
 	}
-	eventually(t, "the leader is followed", func() bool {
+	clusterkit.Eventually(t, "the leader is followed", func() bool {
 		return !slices.ContainsFunc(followers, func(h *host) bool {
 			return h.Term() != leader.Term() || !h.links.Has(transport.Origin{Node: leader.ID(), Process: leader.Process()})
 		})
@@ -42,17 +43,17 @@ func TestLeaderBehindMiddleboxIsKept(t *testing.T) {
 	for name, numbers := range map[string][]int{"open": nil, "secured": {0}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			hosts := trioBehind(t, newMiddlebox, numbers...)
+			hosts := trioBehind(t, clusterkit.NewMiddlebox, numbers...)
 			leader, _ := untilFollowed(t, hosts)
 			for _, refuse := range []bool{false, true} {
 				if refuse {
-					leader.box.refuse()
+					leader.box.Refuse()
 				}
 				for _, h := range hosts {
-					h.box.reset()
+					h.box.Reset()
 				}
 				<-time.After(leader.cfg.Timing.Heartbeat / 2)
-				leader.box.accept(t)
+				leader.box.Accept(t)
 			}
 			if n := calledBy(hosts); n > 0 {
 				t.Errorf("%d elections were called against a leader that lives", n)
@@ -73,8 +74,8 @@ func TestEndedLeaderIsReplacedWithoutTimeout(t *testing.T) {
 				t.Error(err)
 			}
 			next := leaderOf(t, followers)
-			if calledBy(followers) != 1 || next.log.lines("calling an election") != 1 {
-				t.Errorf("%d elections were called, want one; the new leader logs %d calls", calledBy(followers), next.log.lines("calling an election"))
+			if calledBy(followers) != 1 || next.log.Lines("calling an election") != 1 {
+				t.Errorf("%d elections were called, want one; the new leader logs %d calls", calledBy(followers), next.log.Lines("calling an election"))
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // emptyFSM is a state machine without state.
@@ -69,7 +70,7 @@ func tryAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore, change 
 		BootstrapExpect: 1, FSM: emptyFSM{}, Removed: emptyFSM{}, Lead: func(ctx context.Context) { <-ctx.Done() },
 		Watch:     clock.NewWatch(clock.System(), nil, clock.Limits{MaxOffset: time.Second}),
 		Logger:    slog.New(slog.DiscardHandler),
-		Timing:    Timing{Heartbeat: 50 * time.Millisecond, DiskStall: patience},
+		Timing:    Timing{Heartbeat: 50 * time.Millisecond, DiskStall: clusterkit.Patience},
 		Transport: trans,
 		Storage:   &storage.Stores{Logs: logs, Stable: stable, Snapshots: raft.NewInmemSnapshotStore()},
 	}
@@ -81,7 +82,7 @@ func tryAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore, change 
 
 func untilLeader(t *testing.T, n *Node) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(clusterkit.Patience)
 	for {
 		changed := n.LeaderChanged()
 		if n.IsLeader() {
@@ -112,7 +113,7 @@ func TestLeaderWithAStalledDiskStops(t *testing.T) {
 		if !strings.Contains(n.Failure().Error(), "disk") {
 			t.Errorf("stopped with %v", n.Failure())
 		}
-	case <-time.After(patience):
+	case <-time.After(clusterkit.Patience):
 		t.Error("a leader whose disk hangs does not halt")
 	}
 	if _, err := n.Propose(t.Context(), []byte("z")); err == nil {

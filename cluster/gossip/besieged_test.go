@@ -19,6 +19,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -59,7 +60,7 @@ func (b besieged) datagrams(t *testing.T, said ...[]byte) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(clusterkit.Patience))
 	ping := append([]byte{0}, packed(map[string]any{"SeqNo": 1})...)
 	for _, raw := range append(said, ping) {
 		if _, err := conn.Write(labeled(raw)); err != nil {
@@ -89,7 +90,7 @@ func (b besieged) dial(t *testing.T) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(clusterkit.Patience))
 	return conn
 }
 
@@ -110,7 +111,7 @@ func (b besieged) dialFrom(t *testing.T, ip net.IP) net.Conn {
 // answers fails the test if the member does not answer to an honest exchange of state.
 func (b besieged) answers(t *testing.T) {
 	t.Helper()
-	if len(b.stream(t, pushPull(1, honestState(someMeta())))) == 0 {
+	if len(b.stream(t, pushPull(1, honestState(clusterkit.NewMeta())))) == 0 {
 		t.Error("the member does not answer")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // gossiperNode is a node of which only the gossip is there.
@@ -31,8 +32,8 @@ func (n *gossiperNode) meta() peer.Meta {
 
 // gossiper returns a node whose gossip is not open.
 func gossiper(number int) *gossiperNode {
-	n := &gossiperNode{own: someMeta(), cfg: Config{Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}), Logger: slog.New(slog.DiscardHandler)}}
-	n.own.ID = nodeID(number)
+	n := &gossiperNode{own: clusterkit.NewMeta(), cfg: Config{Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}), Logger: slog.New(slog.DiscardHandler)}}
+	n.own.ID = clusterkit.NodeID(number)
 	n.own.Cluster = ""
 	n.gossip = New(&n.cfg, n.meta, func(string) (bool, bool) { return true, true }, NewMisunderstood(n.cfg.Logger))
 	return n
@@ -67,15 +68,15 @@ func gossiping(t *testing.T, number int, ahead time.Duration, standing func(stri
 
 func TestAskClocks(t *testing.T) {
 	t.Parallel()
-	member := func(id string) (bool, bool) { return id != nodeID(3), id != nodeID(3) }
+	member := func(id string) (bool, bool) { return id != clusterkit.NodeID(3), id != clusterkit.NodeID(3) }
 	a, b, stranger := gossiping(t, 1, 0, member), gossiping(t, 2, time.Hour, member), gossiping(t, 3, 2*time.Hour, member)
 	for _, n := range []*gossiperNode{b, stranger} {
-		eventually(t, "a contacts another node", func() bool { return a.gossip.Join(n.meta().Gossip) == nil })
+		clusterkit.Eventually(t, "a contacts another node", func() bool { return a.gossip.Join(n.meta().Gossip) == nil })
 	}
 	if a.cfg.Watch.Settled() {
 		t.Fatal("settled before the first question")
 	}
-	eventually(t, "a member answers", func() bool {
+	clusterkit.Eventually(t, "a member answers", func() bool {
 		a.gossip.RequestClocks()
 		return a.cfg.Watch.Settled()
 	})
@@ -92,7 +93,7 @@ func TestForeignClockMessages(t *testing.T) {
 	t.Parallel()
 	n := gossiper(1)
 	empty := append([]byte{clockAnswer}, make([]byte, 16)...)
-	answer, another := append(bytes.Clone(empty), nodeID(2)...), append(bytes.Clone(empty), nodeID(3)...)
+	answer, another := append(bytes.Clone(empty), clusterkit.NodeID(2)...), append(bytes.Clone(empty), clusterkit.NodeID(3)...)
 	for _, message := range [][]byte{
 		nil, {clockQuestion}, {clockAnswer}, append([]byte{clockQuestion}, make([]byte, 8)...),
 		append([]byte{clockQuestion}, "12345678nobody"...), empty, answer, append(bytes.Clone(answer), 0), []byte("something else"),
@@ -102,7 +103,7 @@ func TestForeignClockMessages(t *testing.T) {
 	if n.cfg.Watch.Settled() {
 		t.Error("a clock was taken without a question")
 	}
-	n.gossip.asked = map[uint64]clockAsked{0: {id: nodeID(2)}}
+	n.gossip.asked = map[uint64]clockAsked{0: {id: clusterkit.NodeID(2)}}
 	for _, message := range [][]byte{empty, another, append(bytes.Clone(answer), 0)} {
 		n.gossip.NotifyMsg(message)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // failures returns the failed probes of one node, as counted by another.
@@ -24,17 +25,17 @@ func TestUnansweredQuestionsCount(t *testing.T) {
 	a.gossip.roundTrip = func(member string, took time.Duration) { trips <- took }
 	now := a.cfg.Watch.Now().Mono
 	a.gossip.asked = map[uint64]clockAsked{
-		1: {id: nodeID(2), at: now - unansweredAfter.Milliseconds()}, 2: {id: nodeID(2), at: now - 2*unansweredAfter.Milliseconds()}, 3: {id: nodeID(3), at: now + patience.Milliseconds()},
+		1: {id: clusterkit.NodeID(2), at: now - unansweredAfter.Milliseconds()}, 2: {id: clusterkit.NodeID(2), at: now - 2*unansweredAfter.Milliseconds()}, 3: {id: clusterkit.NodeID(3), at: now + clusterkit.Patience.Milliseconds()},
 	}
 	a.gossip.RequestClocks()
-	if got := failures(a, nodeID(2)); got.UDP != 2 {
+	if got := failures(a, clusterkit.NodeID(2)); got.UDP != 2 {
 		t.Errorf("failures of two old questions: %+v, want 2", got)
 	}
-	if got := failures(a, nodeID(3)); got.UDP != 0 {
+	if got := failures(a, clusterkit.NodeID(3)); got.UDP != 0 {
 		t.Errorf("failures of a new question: %+v, want none", got)
 	}
-	a.gossip.asked = map[uint64]clockAsked{0: {id: nodeID(2), at: now, sent: time.Now().Add(-time.Millisecond)}}
-	answer := append(append([]byte{clockAnswer}, make([]byte, 16)...), nodeID(2)...)
+	a.gossip.asked = map[uint64]clockAsked{0: {id: clusterkit.NodeID(2), at: now, sent: time.Now().Add(-time.Millisecond)}}
+	answer := append(append([]byte{clockAnswer}, make([]byte, 16)...), clusterkit.NodeID(2)...)
 	a.gossip.NotifyMsg(answer)
 	select {
 	case took := <-trips:
@@ -45,14 +46,14 @@ func TestUnansweredQuestionsCount(t *testing.T) {
 		t.Error("an answer gave no round trip")
 	}
 	a.gossip.RequestClocks()
-	if got := failures(a, nodeID(2)); got.UDP != 2 {
+	if got := failures(a, clusterkit.NodeID(2)); got.UDP != 2 {
 		t.Errorf("failures after an answer: %+v, want 2", got)
 	}
 }
 
 func TestFailedConnectionsToMembersCount(t *testing.T) {
 	t.Parallel()
-	a := gossiping(t, 1, 0, func(id string) (bool, bool) { return id == nodeID(2), true })
+	a := gossiping(t, 1, 0, func(id string) (bool, bool) { return id == clusterkit.NodeID(2), true })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func TestFailedConnectionsToMembersCount(t *testing.T) {
 	for _, c := range []struct {
 		id   string
 		want uint64
-	}{{nodeID(3), 0}, {nodeID(2), 1}} {
+	}{{clusterkit.NodeID(3), 0}, {clusterkit.NodeID(2), 1}} {
 		a.gossip.peers = map[string]Peer{c.id: {Claim: peer.Meta{ID: c.id, Gossip: closed}}}
 		if _, err := a.gossip.screen.DialAddressTimeout(memberlist.Address{Addr: closed}, time.Second); err == nil {
 			t.Fatal("connected to a closed port")
@@ -72,7 +73,7 @@ func TestFailedConnectionsToMembersCount(t *testing.T) {
 		}
 	}
 	a.gossip.probes.forgetExcept(func(string) bool { return false })
-	if got := failures(a, nodeID(2)); got != (ProbeFailures{}) {
+	if got := failures(a, clusterkit.NodeID(2)); got != (ProbeFailures{}) {
 		t.Errorf("failures of a removed member: %+v", got)
 	}
 }

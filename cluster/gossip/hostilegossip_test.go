@@ -15,13 +15,14 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"github.com/snowraft/snowraft/cluster/screen"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 	"github.com/snowraft/snowraft/trust"
 )
 
 func TestGossipSurvivesShortVersions(t *testing.T) {
 	b := besiege(t)
 	for n := range 6 {
-		s := honestState(someMeta())
+		s := honestState(clusterkit.NewMeta())
 		s.Vsn = s.Vsn[:n]
 		if answer := b.stream(t, pushPull(1, s)); len(answer) > 0 {
 			t.Errorf("%d versions: %d bytes of answer", n, len(answer))
@@ -67,12 +68,12 @@ func TestGossipDropsCompressedDatagrams(t *testing.T) {
 
 func TestGossipJoinsStrangerWithoutPanicOrMemory(t *testing.T) {
 	b := besiege(t)
-	short := honestState(someMeta())
+	short := honestState(clusterkit.NewMeta())
 	short.Vsn = short.Vsn[:1]
 	for name, answer := range map[string][]byte{
 		"short versions": pushPull(1, short),
 		"million nodes":  pushPull(1 << 20),
-		"compressed":     compressed(pushPull(1, honestState(someMeta()))),
+		"compressed":     compressed(pushPull(1, honestState(clusterkit.NewMeta()))),
 	} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -115,7 +116,7 @@ func (b besieged) besideSilence(t *testing.T, keys *trust.Keys, each int, addres
 			defer conn.Close()
 			answered := newAnsweredConn(conn, newKeyring(keys).present(), func(error) {})
 			_ = conn.SetDeadline(time.Now().Add(gossipTimeout / 2))
-			if _, err := answered.Write(labeled(pushPull(1, honestState(someMeta())))); err != nil {
+			if _, err := answered.Write(labeled(pushPull(1, honestState(clusterkit.NewMeta())))); err != nil {
 				return err
 			}
 			_, err := answered.Read(make([]byte, 1))
@@ -142,7 +143,7 @@ func TestGossipSilentConnectionsOfManyAddresses(t *testing.T) {
 	for i := range 2 * maxStreams / maxStreamsFrom {
 		addresses = append(addresses, net.IPv4(127, 0, 1, byte(i+1)))
 	}
-	for name, keys := range map[string]*trust.Keys{"open": nil, "secured": keyed(t, 0)} {
+	for name, keys := range map[string]*trust.Keys{"open": nil, "secured": clusterkit.Keys(t, 0)} {
 		if err := besiegeWith(t, keys).besideSilence(t, keys, maxStreamsFrom, addresses...); err != nil {
 			t.Errorf("%s: no answer while %d silent streams are open: %v", name, len(addresses)*maxStreamsFrom, err)
 		}
@@ -152,11 +153,11 @@ func TestGossipSilentConnectionsOfManyAddresses(t *testing.T) {
 func TestGossipKeepsBoundedNames(t *testing.T) {
 	b := besiege(t)
 	for range maxPeers + 100 {
-		m := someMeta()
+		m := clusterkit.NewMeta()
 		m.Cluster = ""
 		_ = b.NotifyAlive(&memberlist.Node{Name: m.GossipName(), Meta: m.Encode()})
 	}
-	m := someMeta()
+	m := clusterkit.NewMeta()
 	if err := b.NotifyAlive(&memberlist.Node{Name: m.GossipName(), Meta: m.Encode()}); !errors.Is(err, errCrowded) {
 		t.Errorf("NotifyAlive() = %v after %d nodes", err, maxPeers)
 	}
@@ -175,7 +176,7 @@ func TestGossipAnswersTheSourceOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close() })
-		_ = conn.SetDeadline(time.Now().Add(patience))
+		_ = conn.SetDeadline(time.Now().Add(clusterkit.Patience))
 		return conn.(*net.UDPConn)
 	}
 	stranger, victim := dial(), dial()

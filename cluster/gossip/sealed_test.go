@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"github.com/snowraft/snowraft/cluster/logging"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // The members' messages cannot be read on the network, and no stranger's datagram is answered.
@@ -27,7 +28,7 @@ func TestSecuredGossipIsSealed(t *testing.T) {
 		defer mu.Unlock()
 		sent = append(sent, bytes.Clone(b))
 	}}
-	keys := keyed(t, 0)
+	keys := clusterkit.Keys(t, 0)
 	s := newScreenedTransport(tap, newKeyring(keys), func(net.Addr, error, bool) {}, slog.New(slog.DiscardHandler))
 	defer func() {
 		_ = s.Shutdown()

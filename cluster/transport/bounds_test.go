@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // A stranger at a member's address cannot raise a candidate's term to the greatest number.
 func TestAnswersInAbsurdTermAreRefused(t *testing.T) {
 	t.Parallel()
-	_, inner := raft.NewInmemTransportWithTimeout("a", patience)
+	_, inner := raft.NewInmemTransportWithTimeout("a", clusterkit.Patience)
 	_, stranger := raft.NewInmemTransport("b")
 	inner.Connect("b", stranger)
 	ready := make(chan struct{})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // agreeable returns the stream layer of a member that accepts every handshake.
@@ -21,7 +22,7 @@ func agreeable(t *testing.T) *StreamLayer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := someMeta()
+	m := clusterkit.NewMeta()
 	s := NewStreamLayer(listener, nil, agreeing(m), slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = s.Close() })
 	return s
@@ -49,11 +50,11 @@ func TestAbandonedConnectionsAreClosed(t *testing.T) {
 	s := agreeable(t)
 	now := map[raft.ServerID]raft.ServerAddress{}
 	open := map[raft.ServerID]net.Conn{}
-	stays, moves, goes, ends := raft.ServerID(nodeID(1)), raft.ServerID(nodeID(2)), raft.ServerID(nodeID(3)), raft.ServerID(nodeID(4))
+	stays, moves, goes, ends := raft.ServerID(clusterkit.NodeID(1)), raft.ServerID(clusterkit.NodeID(2)), raft.ServerID(clusterkit.NodeID(3)), raft.ServerID(clusterkit.NodeID(4))
 	for _, id := range []raft.ServerID{stays, moves, goes, ends} {
 		now[id] = peer.RaftAddress(string(id), s.listener.Addr().String())
 		var err error
-		if open[id], err = s.dial(now[id], forTerms, patience); err != nil {
+		if open[id], err = s.dial(now[id], forTerms, clusterkit.Patience); err != nil {
 			t.Fatal(err)
 		}
 		defer open[id].Close()

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -83,12 +84,12 @@ func (r remembering) meets(other remembering) error {
 // or is dialed.
 func TestCopyOfAMemberIsRefused(t *testing.T) {
 	withAndWithoutSecret(t, func(t *testing.T, keys *trust.Keys) {
-		other := run(t, keys, "127.0.0.1:0", someMeta())
-		first := run(t, keys, "127.0.0.1:0", someMeta())
+		other := run(t, keys, "127.0.0.1:0", clusterkit.NewMeta())
+		first := run(t, keys, "127.0.0.1:0", clusterkit.NewMeta())
 		if err := other.meets(first); err != nil {
 			t.Fatal(err)
 		}
-		second := run(t, keys, "127.0.0.1:0", startedAgain(first.Self()))
+		second := run(t, keys, "127.0.0.1:0", clusterkit.Restarted(first.Self()))
 		for range 3 {
 			if err := second.meets(other); !errors.Is(err, peer.ErrDuplicate) {
 				t.Errorf("the copy dials: %v, want %v", err, peer.ErrDuplicate)
@@ -122,8 +123,8 @@ func TestCopyOfAMemberIsRefused(t *testing.T) {
 // A process that is killed and started again is not a copy, even if it restarts often, at once, or at another address.
 func TestRestartedMemberIsNoCopy(t *testing.T) {
 	withAndWithoutSecret(t, func(t *testing.T, keys *trust.Keys) {
-		others := []remembering{run(t, keys, "127.0.0.1:0", someMeta()), run(t, keys, "127.0.0.1:0", someMeta())}
-		m, address := someMeta(), "127.0.0.1:0"
+		others := []remembering{run(t, keys, "127.0.0.1:0", clusterkit.NewMeta()), run(t, keys, "127.0.0.1:0", clusterkit.NewMeta())}
+		m, address := clusterkit.NewMeta(), "127.0.0.1:0"
 		for i := range 20 {
 			r := run(t, keys, address, m)
 			for _, other := range others {
@@ -133,7 +134,7 @@ func TestRestartedMemberIsNoCopy(t *testing.T) {
 				}
 			}
 			_ = r.Close()
-			m, address = startedAgain(m), r.address()
+			m, address = clusterkit.Restarted(m), r.address()
 			if i%5 == 4 {
 				address = "127.0.0.1:0"
 			}
@@ -145,8 +146,8 @@ func TestRestartedMemberIsNoCopy(t *testing.T) {
 // copy stops.
 func TestPausedAndReplacedMemberIsRefused(t *testing.T) {
 	withAndWithoutSecret(t, func(t *testing.T, keys *trust.Keys) {
-		other := run(t, keys, "127.0.0.1:0", someMeta())
-		first := run(t, keys, "127.0.0.1:0", someMeta())
+		other := run(t, keys, "127.0.0.1:0", clusterkit.NewMeta())
+		first := run(t, keys, "127.0.0.1:0", clusterkit.NewMeta())
 		if err := other.meets(first); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +156,7 @@ func TestPausedAndReplacedMemberIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		second := run(t, keys, "127.0.0.1:0", startedAgain(first.Self()))
+		second := run(t, keys, "127.0.0.1:0", clusterkit.Restarted(first.Self()))
 		if err := errors.Join(second.meets(other), other.meets(second)); err != nil {
 			t.Fatalf("the process that replaces a paused one: %v", err)
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/snowraft/snowraft/cluster/peer"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // brittle is a transport whose pool holds broken connections.
@@ -61,15 +63,15 @@ func TestLeaderOpensConnectionsAgainAtOnce(t *testing.T) {
 	for name, keys := range map[string][]int{"open": nil, "secured": {0}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, b := layer(t, keyed(t, keys...)), layer(t, keyed(t, keys...))
-			box := newMiddlebox(t, b.listener.Addr().String())
+			a, b := layer(t, clusterkit.Keys(t, keys...)), layer(t, clusterkit.Keys(t, keys...))
+			box := clusterkit.NewMiddlebox(t, b.listener.Addr().String())
 			var ends [2]*raft.NetworkTransport
 			for i, l := range []layered{a, b} {
 				go func() {
 					for range l.verified {
 					}
 				}()
-				ends[i] = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{Stream: l.StreamLayer, MaxPool: PoolSize, Timeout: patience})
+				ends[i] = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{Stream: l.StreamLayer, MaxPool: PoolSize, Timeout: clusterkit.Patience})
 				t.Cleanup(func() { _ = ends[i].Close() })
 			}
 			go func() {
@@ -84,9 +86,9 @@ func TestLeaderOpensConnectionsAgainAtOnce(t *testing.T) {
 			t.Cleanup(func() { _ = g.Close() })
 			from := Origin{a.self.ID, a.self.Process}
 			for round := range 5 {
-				request := &raft.AppendEntriesRequest{RPCHeader: head(), Term: 1}
+				request := &raft.AppendEntriesRequest{RPCHeader: clusterkit.Header(), Term: 1}
 				var resp raft.AppendEntriesResponse
-				err := g.AppendEntries(raft.ServerID(b.self.ID), peer.RaftAddress(b.self.ID, box.address), request, &resp)
+				err := g.AppendEntries(raft.ServerID(b.self.ID), peer.RaftAddress(b.self.ID, box.Address), request, &resp)
 				if err != nil || !resp.Success {
 					t.Fatalf("round %d: %+v, %v", round, resp, err)
 				}
@@ -94,10 +96,10 @@ func TestLeaderOpensConnectionsAgainAtOnce(t *testing.T) {
 					t.Error("the acceptor counts no link")
 				}
 				gone := b.Links.Changed.Next()
-				box.reset()
+				box.Reset()
 				select {
 				case <-gone:
-				case <-time.After(patience):
+				case <-time.After(clusterkit.Patience):
 					t.Fatal("the acceptor does not notice that its link broke")
 				}
 			}

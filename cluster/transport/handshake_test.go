@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // shake runs both sides over a pipe.
@@ -38,8 +39,8 @@ func shake(t *testing.T, h Greeting, answer Reply) (dialer, acceptor error) {
 }
 
 func TestHandshakeReplies(t *testing.T) {
-	h := Greeting{From: someMeta(), To: uuid.NewString()}
-	if d, a := shake(t, h, Reply{From: someMeta()}); d != nil || a != nil {
+	h := Greeting{From: clusterkit.NewMeta(), To: uuid.NewString()}
+	if d, a := shake(t, h, Reply{From: clusterkit.NewMeta()}); d != nil || a != nil {
 		t.Errorf("accepted: %v, %v", d, a)
 	}
 	if d, a := shake(t, h, Reply{Refused: MemberRemoved, Detail: "x"}); !errors.Is(d, peer.ErrRemoved) || a == nil {
@@ -75,7 +76,7 @@ func TestHandshakeWithSomethingElse(t *testing.T) {
 
 func FuzzReadFrame(f *testing.F) {
 	var frame bytes.Buffer
-	if err := writeFrame(&frame, Greeting{From: someMeta(), To: "x"}); err != nil {
+	if err := writeFrame(&frame, Greeting{From: clusterkit.NewMeta(), To: "x"}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(frame.Bytes())
@@ -99,7 +100,7 @@ func TestLongestLifeFits(t *testing.T) {
 	for range lives.MaxMembers {
 		sent.Members = append(sent.Members, strings.Repeat("m", peer.MaxMeta))
 	}
-	go func() { _ = writeFrame(own, Reply{From: someMeta(), Life: &sent}) }()
+	go func() { _ = writeFrame(own, Reply{From: clusterkit.NewMeta(), Life: &sent}) }()
 	var got Reply
 	if err := readLongFrame(other, &got, lives.MaxMessage); err != nil || got.Life == nil || len(got.Life.Ancestors) != lives.MaxAncestors || got.Life.Check(sent.Answers) != nil {
 		t.Errorf("received: %v", err)

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // The accept queue of a process that accepts too slowly is full. The kernel then drops further connections, and refuses none.
@@ -40,7 +42,7 @@ func TestProcessAtFullAcceptQueue(t *testing.T) {
 		t.Skip("the queue does not fill")
 	}
 	a := layer(t, nil)
-	if _, err := processWithin(t, a, nodeID(1), address, 200*time.Millisecond); err == nil || errors.Is(err, syscall.ECONNREFUSED) {
+	if _, err := processWithin(t, a, clusterkit.NodeID(1), address, 200*time.Millisecond); err == nil || errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("ProcessAt() = %v, want an error that is not a refusal", err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // processWithin returns the outcome of ProcessAt at an address, within a limit.
@@ -24,15 +26,15 @@ func TestProcessAt(t *testing.T) {
 	for name, keys := range map[string][]int{"open": nil, "secured": {0}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, b := layer(t, keyed(t, keys...)), layer(t, keyed(t, keys...))
+			a, b := layer(t, clusterkit.Keys(t, keys...)), layer(t, clusterkit.Keys(t, keys...))
 			address := b.listener.Addr().String()
-			if process, err := processWithin(t, a, b.self.ID, address, patience); err != nil || process != b.self.Process {
+			if process, err := processWithin(t, a, b.self.ID, address, clusterkit.Patience); err != nil || process != b.self.Process {
 				t.Errorf("at a node that lives: %q, %v; want %q", process, err, b.self.Process)
 			}
 			if err := b.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := processWithin(t, a, b.self.ID, address, patience); !errors.Is(err, syscall.ECONNREFUSED) {
+			if _, err := processWithin(t, a, b.self.ID, address, clusterkit.Patience); !errors.Is(err, syscall.ECONNREFUSED) {
 				t.Errorf("at a stopped node: %v, want a refusal", err)
 			}
 			for what, address := range map[string]string{
@@ -58,12 +60,12 @@ func TestAskLoss(t *testing.T) {
 	for name, keys := range map[string][]int{"open": nil, "secured": {0}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, b := layer(t, keyed(t, keys...)), layer(t, keyed(t, keys...))
-			want := Loss{Leader: nodeID(1), Process: "p", Term: 7, LastTerm: 6, LastIndex: 1 << 60}
+			a, b := layer(t, clusterkit.Keys(t, keys...)), layer(t, clusterkit.Keys(t, keys...))
+			want := Loss{Leader: clusterkit.NodeID(1), Process: "p", Term: 7, LastTerm: 6, LastIndex: 1 << 60}
 			b.StreamLayer.AnswerLoss = func(_ context.Context, candidate string, question Loss) LossReply {
 				return LossReply{Agrees: candidate == a.self.ID && question == want, Why: "because"}
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), clusterkit.Patience)
 			defer cancel()
 			reply, err := a.AskLoss(ctx, raft.ServerID(b.self.ID), raft.ServerAddress(b.listener.Addr().String()), want)
 			if err != nil || !reply.Agrees || reply.Why != "because" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -24,7 +25,7 @@ func (f *secretFile) put(t *testing.T, numbers ...int) {
 	t.Helper()
 	var lines strings.Builder
 	for _, n := range numbers {
-		lines.WriteString(secrets[n].Line() + "\n")
+		lines.WriteString(clusterkit.Secrets[n].Line() + "\n")
 	}
 	if err := os.WriteFile(f.path, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
@@ -51,13 +52,13 @@ func TestConnectionEndsWithItsSecret(t *testing.T) {
 			}
 		}
 		a, b := layer(t, hosts[0].keys), layer(t, hosts[1].keys)
-		conn, err := a.dial(peer.RaftAddress(b.self.ID, b.listener.Addr().String()), forTerms, patience)
+		conn, err := a.dial(peer.RaftAddress(b.self.ID, b.listener.Addr().String()), forTerms, clusterkit.Patience)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
 		hosts[of].put(t, 1, 0)
-		_ = conn.SetDeadline(time.Now().Add(patience))
+		_ = conn.SetDeadline(time.Now().Add(clusterkit.Patience))
 		if _, err := conn.Write(make([]byte, termQuestion)); err != nil {
 			t.Fatal(err)
 		}

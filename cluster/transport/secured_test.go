@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -31,7 +32,7 @@ func layer(t *testing.T, keys *trust.Keys) layered {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := layered{self: someMeta(), verified: make(chan string, 8), foreign: make(chan error, 32)}
+	l := layered{self: clusterkit.NewMeta(), verified: make(chan string, 8), foreign: make(chan error, 32)}
 	node := agreeing(l.self)
 	agree := node.JudgeGreeting
 	node.JudgeGreeting = func(h Greeting, verified string) Reply {
@@ -64,8 +65,8 @@ func TestSecretsOnTheRaftPort(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, b := layer(t, keyed(t, c.dialer...)), layer(t, keyed(t, c.acceptor...))
-			conn, err := a.dial(peer.RaftAddress(b.self.ID, b.listener.Addr().String()), forTerms, patience)
+			a, b := layer(t, clusterkit.Keys(t, c.dialer...)), layer(t, clusterkit.Keys(t, c.acceptor...))
+			conn, err := a.dial(peer.RaftAddress(b.self.ID, b.listener.Addr().String()), forTerms, clusterkit.Patience)
 			if (err == nil) != (c.hears == nil) {
 				t.Fatalf("dial() = %v", err)
 			}
@@ -75,7 +76,7 @@ func TestSecretsOnTheRaftPort(t *testing.T) {
 					if !errors.Is(got, c.hears) {
 						t.Errorf("the acceptor hears %v, want %v", got, c.hears)
 					}
-				case <-time.After(patience):
+				case <-time.After(clusterkit.Patience):
 					t.Error("the acceptor reports no peer")
 				}
 				return
@@ -98,7 +99,7 @@ func TestClientsOfTLSAreNoPeers(t *testing.T) {
 	for name, keys := range map[string][]int{"open": nil, "secured": {0}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := layer(t, keyed(t, keys...))
+			l := layer(t, clusterkit.Keys(t, keys...))
 			for protocols, verifies := range map[string]bool{"": false, "h2": false, "http/1.1": true} { // one that verifies refuses the certificate
 				client := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: !verifies, MinVersion: tls.VersionTLS12, NextProtos: strings.Fields(protocols)}}
 				conn, err := client.DialContext(t.Context(), "tcp", l.listener.Addr().String())
@@ -146,7 +147,7 @@ func TestRefusedConnectionsAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(secrets[0])
+	write(clusterkit.Secrets[0])
 	keys, err := trust.OpenKeys(file)
 	if err != nil {
 		t.Fatal(err)
@@ -155,15 +156,15 @@ func TestRefusedConnectionsAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, node := &countedListener{Listener: inner}, agreeing(someMeta())
+	listener, node := &countedListener{Listener: inner}, agreeing(clusterkit.NewMeta())
 	node.JudgeGreeting = func(Greeting, string) Reply { return Reply{Refused: MemberRemoved} }
 	refuses := NewStreamLayer(listener, keys, node, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = refuses.Close() })
-	if _, err := layer(t, keyed(t, 0)).dial(peer.RaftAddress(refuses.Self().ID, inner.Addr().String()), forRaft, patience); err == nil {
+	if _, err := layer(t, clusterkit.Keys(t, 0)).dial(peer.RaftAddress(refuses.Self().ID, inner.Addr().String()), forRaft, clusterkit.Patience); err == nil {
 		t.Fatal("a refused connection was made")
 	}
-	eventually(t, "the acceptor closes the connection", func() bool { return listener.closed.Load() == 1 })
-	write(secrets[1])
+	clusterkit.Eventually(t, "the acceptor closes the connection", func() bool { return listener.closed.Load() == 1 })
+	write(clusterkit.Secrets[1])
 	if changed, err := keys.Reload(); err != nil || !changed {
 		t.Fatalf("Reload() = %v, %v", changed, err)
 	}
@@ -179,8 +180,8 @@ func TestCloseEndsHandshakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for range 20 { // a race shows only sometimes
-				closeWhileDialing(t, keyed(t, secrets...))
-				closeWhileAccepting(t, keyed(t, secrets...))
+				closeWhileDialing(t, clusterkit.Keys(t, secrets...))
+				closeWhileAccepting(t, clusterkit.Keys(t, secrets...))
 			}
 		})
 	}
@@ -196,12 +197,12 @@ func closeWhileAccepting(t *testing.T, keys *trust.Keys) {
 	}
 	defer conn.Close()
 	if keys != nil {
-		if conn, err = keys.ConnectMember(t.Context(), conn, someMeta().ID, b.self.ID); err != nil {
+		if conn, err = keys.ConnectMember(t.Context(), conn, clusterkit.NewMeta().ID, b.self.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_ = b.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(clusterkit.Patience))
 	if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the connection outlives its node: %v", err)
 	}
@@ -215,7 +216,7 @@ func closeWhileDialing(t *testing.T, keys *trust.Keys) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	silent := someMeta()
+	silent := clusterkit.NewMeta()
 	connected, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -239,7 +240,7 @@ func closeWhileDialing(t *testing.T, keys *trust.Keys) {
 	a := layer(t, keys)
 	dialed := make(chan error, 1)
 	go func() {
-		conn, err := a.dial(peer.RaftAddress(silent.ID, listener.Addr().String()), forTerms, patience)
+		conn, err := a.dial(peer.RaftAddress(silent.ID, listener.Addr().String()), forTerms, clusterkit.Patience)
 		if err == nil {
 			_ = conn.Close()
 		}
@@ -256,10 +257,10 @@ func closeWhileDialing(t *testing.T, keys *trust.Keys) {
 // A new member at the address of a lost one has the right secret, and is not the lost one.
 func TestDialerChecksTheCertificate(t *testing.T) {
 	t.Parallel()
-	keys := keyed(t, 0)
+	keys := clusterkit.Keys(t, 0)
 	a, b := layer(t, keys), layer(t, keys)
 	for range 20 {
-		if conn, err := a.dial(peer.RaftAddress(someMeta().ID, b.listener.Addr().String()), forTerms, patience); err == nil {
+		if conn, err := a.dial(peer.RaftAddress(clusterkit.NewMeta().ID, b.listener.Addr().String()), forTerms, clusterkit.Patience); err == nil {
 			_ = conn.Close()
 			t.Error("the acceptor impersonated another member")
 		}
@@ -284,8 +285,8 @@ func (l layered) saysNothing(t *testing.T) {
 func TestProbesAreNoPeers(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string][]int{"open": nil, "secured": {0}} {
-		l := layer(t, keyed(t, keys...))
-		if got := CheckPresence(t.Context(), l.listener.Addr().String(), l.self.ID, patience); got != Present {
+		l := layer(t, clusterkit.Keys(t, keys...))
+		if got := CheckPresence(t.Context(), l.listener.Addr().String(), l.self.ID, clusterkit.Patience); got != Present {
 			t.Errorf("%s: Probe() = %v", name, got)
 		}
 		l.saysNothing(t)

@@ -3,6 +3,8 @@ package transport
 import (
 	"net"
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 func TestHandshakeSilentConnectionsOfOneAddress(t *testing.T) {
@@ -21,7 +23,7 @@ func TestHandshakeSilentConnectionsOfOneAddress(t *testing.T) {
 		t.Skip(err) // no such address on this system
 	}
 	defer conn.Close()
-	if _, err := sendGreeting(conn, Greeting{From: someMeta(), To: s.Self().ID}); err != nil {
+	if _, err := sendGreeting(conn, Greeting{From: clusterkit.NewMeta(), To: s.Self().ID}); err != nil {
 		t.Errorf("no handshake with another address: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // A used connection stays. Of the others, the connection that has been silent longest is closed.
@@ -33,7 +34,7 @@ func TestSilentConnectionsMakeWay(t *testing.T) {
 		t.Fatal("no place for the third")
 	}
 	defer third.Close()
-	_ = far[1].SetReadDeadline(time.Now().Add(patience))
+	_ = far[1].SetReadDeadline(time.Now().Add(clusterkit.Patience))
 	if _, err := far[1].Read(make([]byte, 1)); err == nil || err.Error() != "EOF" {
 		t.Errorf("the silent connection: %v, want its end", err)
 	}
