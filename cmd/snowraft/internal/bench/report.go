@@ -104,14 +104,14 @@ func (r report) document() Report {
 // record returns a block with the whole report except the failures.
 func (r report) record(d Report) cli.Block {
 	return cli.Record(
-		"Clients", fmt.Sprintf("%d%s, %d per call", d.Clients, textIf(d.Connections > 0, ", %s", plural(d.Connections, "connection")), d.Batch),
-		"Due", textIf(d.Rate > 0, "%d calls per second", d.Rate),
-		"Elapsed", fmt.Sprintf("%.3f s%s", d.ElapsedMillis/1000, textIf(d.Interrupted, ", interrupted")),
+		"Clients", fmt.Sprintf("%d%s, %d per call", d.Clients, cli.TextIf(d.Connections > 0, ", %s", plural(d.Connections, "connection")), d.Batch),
+		"Due", cli.TextIf(d.Rate > 0, "%d calls per second", d.Rate),
+		"Elapsed", fmt.Sprintf("%.3f s%s", d.ElapsedMillis/1000, cli.TextIf(d.Interrupted, ", interrupted")),
 		"Calls", fmt.Sprintf("%d, %.0f per second", d.Calls, d.CallsPerSecond),
 		strings.ToUpper(r.noun[:1])+r.noun[1:], fmt.Sprintf("%d, %.0f per second", d.Numbers, d.NumbersPerSecond),
 		"Latency", d.LatencyMillis,
-		"Overdue", textIf(d.Overdue > 0, "%d calls were due and not made; the rate exceeds the throughput", d.Overdue),
-		"Failed", cmp.Or(textIf(d.Failed > 0, "%d calls", d.Failed), "none"),
+		"Overdue", cli.TextIf(d.Overdue > 0, "%d calls were due and not made; the rate exceeds the throughput", d.Overdue),
+		"Failed", cmp.Or(cli.TextIf(d.Failed > 0, "%d calls", d.Failed), "none"),
 		"Unique", d.Check,
 	)
 }
@@ -128,14 +128,6 @@ func (c *check) String() string {
 	default:
 		return fmt.Sprintf("yes, all %d", c.Checked)
 	}
-}
-
-// textIf returns the formatted text if show is set, otherwise "".
-func textIf(show bool, format string, args ...any) string {
-	if !show {
-		return ""
-	}
-	return fmt.Sprintf(format, args...)
 }
 
 // examples lists some of the duplicates.
@@ -189,7 +181,7 @@ func plural(n int, noun string) string {
 func (r report) failure() error {
 	if v := r.result.Report; v.Duplicates > 0 {
 		return fmt.Errorf("%d of %d %s are duplicates: %s%s", v.Duplicates, v.Checked, r.noun,
-			strings.Join(r.examples(), ", "), textIf(uint64(len(v.Examples)) < v.Duplicates, ", ..."))
+			strings.Join(r.examples(), ", "), cli.TextIf(uint64(len(v.Examples)) < v.Duplicates, ", ..."))
 	}
 	if r.result.Calls > 0 || r.interrupted {
 		return nil

@@ -53,8 +53,8 @@ func System(version string) *App {
 
 		Columns:  columns,
 		Attended: func() bool { return isTerminal(os.Stdin) && isTerminal(os.Stderr) },
-		Signals:  processSignals,
-		Hangups:  hangups,
+		Signals:  notifies(2, os.Interrupt, syscall.SIGTERM), // the first requests a shutdown, the second an immediate exit
+		Hangups:  notifies(1, syscall.SIGHUP),
 		Version:  version,
 	}
 }
@@ -118,14 +118,11 @@ func (a *App) Interruptible(ctx context.Context) (context.Context, <-chan os.Sig
 	}
 }
 
-func processSignals() (<-chan os.Signal, func()) {
-	arrived := make(chan os.Signal, 2) // the first requests a shutdown, the second an immediate exit
-	signal.Notify(arrived, os.Interrupt, syscall.SIGTERM)
-	return arrived, func() { signal.Stop(arrived) }
-}
-
-func hangups() (<-chan os.Signal, func()) {
-	arrived := make(chan os.Signal, 1)
-	signal.Notify(arrived, syscall.SIGHUP)
-	return arrived, func() { signal.Stop(arrived) }
+// notifies returns a function that begins the delivery of signals, of which at most waiting wait, and ends it.
+func notifies(waiting int, signals ...os.Signal) func() (<-chan os.Signal, func()) {
+	return func() (<-chan os.Signal, func()) {
+		arrived := make(chan os.Signal, waiting)
+		signal.Notify(arrived, signals...)
+		return arrived, func() { signal.Stop(arrived) }
+	}
 }

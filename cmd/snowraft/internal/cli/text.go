@@ -18,6 +18,14 @@ func Stamp(unixMillis int64) string {
 	return time.UnixMilli(unixMillis).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
+// TextIf returns the formatted text if show is set, otherwise "".
+func TextIf(show bool, format string, args ...any) string {
+	if !show {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
+
 // StampKnown is [Stamp] for instants that may be unknown. It returns "" for 0, an unknown instant.
 func StampKnown(unixMillis int64) string {
 	if unixMillis == 0 {

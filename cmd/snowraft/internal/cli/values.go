@@ -59,19 +59,33 @@ func TextValue(p *string, kind string) *Value {
 
 // WordsValue returns a value that accepts text for a member. Members accept only UTF-8.
 func WordsValue(p *string, kind string) *Value {
-	v := TextValue(p, kind)
-	v.Expects = "text in UTF-8 that is not empty, without control characters"
-	some := v.Parse
-	v.Parse = func(s string) bool { return some(s) && utf8.ValidString(s) }
-	return v
+	return TextValue(p, kind).Only("text in UTF-8 that is not empty, without control characters", func() bool { return utf8.ValidString(*p) })
 }
 
 // FreeTextValue returns a value that accepts any text on one line for a member, including the empty text.
 func FreeTextValue(p *string, kind string) *Value {
-	v := WordsValue(p, kind)
-	v.Expects = "text in UTF-8 without control characters, which may be empty"
-	some := v.Parse
-	v.Parse = func(s string) bool { return some(s) || s == "" }
+	return WordsValue(p, kind).orEmpty("text in UTF-8 without control characters, which may be empty")
+}
+
+// RepeatedValue returns a value that adds each text for which ok returns true to a list.
+func RepeatedValue(p *[]string, kind, expects string, ok func(string) bool) *Value {
+	return &Value{Kind: kind, Expects: expects, Text: func() string { return strings.Join(*p, " ") }, Parse: func(s string) bool {
+		*p = append(*p, s)
+		return ok(s)
+	}}
+}
+
+// Only makes a value accept only those of its texts for which ok returns true. It returns v.
+func (v *Value) Only(expects string, ok func() bool) *Value {
+	parse := v.Parse
+	v.Expects, v.Parse = expects, func(s string) bool { return parse(s) && ok() }
+	return v
+}
+
+// orEmpty makes a value accept the empty text too. It returns v.
+func (v *Value) orEmpty(expects string) *Value {
+	parse := v.Parse
+	v.Expects, v.Parse = expects, func(s string) bool { return parse(s) || s == "" }
 	return v
 }
 
@@ -87,15 +101,12 @@ func IntValue(p *int, lowest, highest int) *Value {
 
 // SwitchValue returns a value that accepts true or false.
 func SwitchValue(p *bool) *Value {
-	v := ChoiceValue(new(string), "true", "false")
-	v.Kind = "bool" // pflag shows a switch by that name without a value
-	word := v.Parse
-	v.Text = func() string { return strconv.FormatBool(*p) }
-	v.Parse = func(s string) bool {
+	words := []string{"true", "false"}
+	// pflag shows a switch by the name bool without a value
+	return &Value{Kind: "bool", Expects: Either(words), Among: words, Text: func() string { return strconv.FormatBool(*p) }, Parse: func(s string) bool {
 		*p = s == "true"
-		return word(s)
-	}
-	return v
+		return slices.Contains(words, s)
+	}}
 }
 
 // UintValue returns a value that accepts a whole number that is at least lowest.
@@ -160,26 +171,23 @@ func ListenValue(p *string) *Value {
 // OptionalListenValue returns a value that accepts an address to listen at, or the empty text.
 func OptionalListenValue(p *string) *Value {
 	v := ListenValue(p)
-	v.Expects += ", or an empty value"
-	some := v.Parse
-	v.Parse = func(s string) bool { return some(s) || s == "" }
-	return v
+	return v.orEmpty(v.Expects + ", or an empty value")
 }
 
 // AddressesValue returns a value that accepts addresses of other processes, separated by commas.
 func AddressesValue(p *[]string, example string) *Value {
-	expects := "host:port, or several separated by commas, such as " + example
+	return listValue(p, "HOST:PORT,...", "host:port, or several separated by commas, such as "+example, IsPeer)
+}
+
+// listValue returns a value that accepts texts, separated by commas, for each of which ok returns true.
+func listValue(p *[]string, kind, expects string, ok func(string) bool) *Value {
 	text := func() string { return strings.Join(*p, ",") }
-	return &Value{Kind: "HOST:PORT,...", Expects: expects, List: true, Text: text, Parse: func(s string) bool {
+	return &Value{Kind: kind, Expects: expects, List: true, Text: text, Parse: func(s string) bool {
 		*p = nil
-		for address := range strings.SplitSeq(s, ",") {
-			address = strings.TrimSpace(address)
-			if !IsPeer(address) {
-				return false
-			}
-			*p = append(*p, address)
+		for item := range strings.SplitSeq(s, ",") {
+			*p = append(*p, strings.TrimSpace(item))
 		}
-		return true
+		return !slices.ContainsFunc(*p, func(item string) bool { return !ok(item) })
 	}}
 }
 
@@ -193,18 +201,7 @@ func HostValue(p *string) *Value {
 func HostsValue(p *[]string) *Value {
 	const most = 100 // a certificate with many more is too long for clients
 	const expects = "host names or IP addresses without a port, at most 100, separated by commas"
-	text := func() string { return strings.Join(*p, ",") }
-	return &Value{Kind: "HOST,...", Expects: expects, List: true, Text: text, Parse: func(s string) bool {
-		*p = nil
-		for host := range strings.SplitSeq(s, ",") {
-			host = strings.TrimSpace(host)
-			if !isHost(host) || len(*p) == most {
-				return false
-			}
-			*p = append(*p, host)
-		}
-		return true
-	}}
+	return listValue(p, "HOST,...", expects, isHost).Only(expects, func() bool { return len(*p) <= most })
 }
 
 // isHost reports whether s is a host name or IP address that other processes can reach.

@@ -32,19 +32,3 @@ func fenced(s *snowraftv1.GetStatusResponse) string {
 	}
 	return fmt.Sprintf("issues IDs from %s (in %v)", cli.Stamp(r.GetIssuesAtMs()), wait.Round(time.Second))
 }
-
-// frozen returns the number of sequences that wait to be resumed; empty without such sequences.
-func frozen(r *snowraftv1.Restoration) string {
-	if r.GetFrozenSequences() == 0 {
-		return ""
-	}
-	return fmt.Sprintf(`%d; see "snowraft seq resume"`, r.GetFrozenSequences())
-}
-
-// newNames returns the condition under which sequences with new names can be created; empty if they can be created now.
-func newNames(r *snowraftv1.Restoration) string {
-	if !r.GetNamesClosed() {
-		return ""
-	}
-	return `refused until "snowraft restore acknowledge"`
-}

@@ -37,14 +37,6 @@ with "snowraft backup FILE --data-dir DIR", and give all backups to "snowraft re
 	})
 }
 
-// suspected returns why members may have been set back, and the way on; empty without a suspicion.
-func suspected(why string) string {
-	if why == "" {
-		return ""
-	}
-	return "perhaps: " + why + `; see "snowraft cluster seal --help"`
-}
-
 // sealed returns when and why the cluster was sealed, and the way on; empty if it was not.
 func sealed(s *snowraftv1.Sealed) string {
 	if s == nil {

@@ -50,11 +50,7 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 	if s.GetProblem() != "" {
 		issues = "no: " + s.GetProblem()
 	}
-	secrets := ""
-	if prints := s.GetSecretFingerprints(); len(prints) > 0 {
-		secrets = fmt.Sprintf("%s, signs with %s", strings.Join(prints, ", "), s.GetSigningFingerprint())
-	}
-	c := s.GetConfig()
+	prints, c, r := s.GetSecretFingerprints(), s.GetConfig(), s.GetRestoration()
 	return cli.Record(
 		"Member", fmt.Sprintf("%s (%s)", s.GetName(), s.GetMemberId()),
 		"Role", cli.Word(s.GetRole()),
@@ -62,7 +58,7 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 		"Leader", leader,
 		"Voters", cli.Voters(s.GetQuorum()),
 		"Issues IDs", issues,
-		"Address", addressProblem(s),
+		"Address", cli.TextIf(s.GetAddressProblem() != "", "restart %s: %s", s.GetName(), s.GetAddressProblem()),
 		"Raft", fmt.Sprintf("term %d, committed %d, applied %d", s.GetTerm(), s.GetCommitIndex(), s.GetAppliedIndex()),
 		"Clock", fmt.Sprintf("%s, %s from the majority", cli.StampKnown(s.GetClockAtMs()), cli.Offset(s.GetClockOffsetMs())),
 		"Observed clock", cli.StampKnown(s.GetObservedClockAtMs()),
@@ -71,25 +67,17 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 		"Clock offset", "up to "+cli.Milliseconds(c.GetMaxClockOffsetMs()),
 		"Version", s.GetVersion(),
 		"Commands", cli.Commands(s),
-		"Secrets", secrets,
+		"Secrets", cli.TextIf(len(prints) > 0, "%s, signs with %s", strings.Join(prints, ", "), s.GetSigningFingerprint()),
 		"Certificate", certificate(s.GetCustomCertificate()),
 		"Sealed", sealed(s.GetSealed()),
-		"Set back", suspected(s.GetSetBackSuspected()),
-		"Restored", restored(s.GetRestoration()),
+		"Set back", cli.TextIf(s.GetSetBackSuspected() != "", `perhaps: %s; see "snowraft cluster seal --help"`, s.GetSetBackSuspected()),
+		"Restored", restored(r),
 		"Fenced", fenced(s),
-		"Superseded", strings.Join(s.GetRestoration().GetSuperseded(), ", "),
+		"Superseded", strings.Join(r.GetSuperseded(), ", "),
 		"Younger cluster", s.GetYoungerClusterAlive(),
-		"Frozen sequences", frozen(s.GetRestoration()),
-		"New sequences", newNames(s.GetRestoration()),
+		"Frozen sequences", cli.TextIf(r.GetFrozenSequences() > 0, `%d; see "snowraft seq resume"`, r.GetFrozenSequences()),
+		"New sequences", cli.TextIf(r.GetNamesClosed(), `refused until "snowraft restore acknowledge"`),
 	)
-}
-
-// addressProblem returns what to do about a changed address; empty without a change.
-func addressProblem(s *snowraftv1.GetStatusResponse) string {
-	if s.GetAddressProblem() == "" {
-		return ""
-	}
-	return fmt.Sprintf("restart %s: %s", s.GetName(), s.GetAddressProblem())
 }
 
 // certificate returns the state of the operator's certificate; empty without one.

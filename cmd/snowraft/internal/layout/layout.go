@@ -32,14 +32,6 @@ func fields(l *snowraftv1.Layout) string {
 	}, l.GetFields()), ",")
 }
 
-// leaseOnly is "yes" for a layout of which the cluster issues no IDs, otherwise empty.
-func leaseOnly(l *snowraftv1.Layout) string {
-	if l.GetLeaseOnly() {
-		return "yes"
-	}
-	return ""
-}
-
 // show prints the layout in a response.
 func show(p *cli.Printer, resp interface{ GetLayout() *snowraftv1.Layout }) error {
 	l := resp.GetLayout()
@@ -51,7 +43,7 @@ func show(p *cli.Printer, resp interface{ GetLayout() *snowraftv1.Layout }) erro
 		"Datacenter", l.GetDatacenter(),
 		"Spread", l.GetSpread(),
 		"Exhausts at", cli.Stamp(l.GetExhaustsAtMs()),
-		"Lease only", leaseOnly(l),
+		"Lease only", cli.TextIf(l.GetLeaseOnly(), "yes"),
 	))
 }
 
@@ -93,7 +85,7 @@ exhausted.`,
 		return out.Answer(&snowraftv1.ListLayoutsResponse{Layouts: layouts}, cli.Table(layouts, heading, func(l *snowraftv1.Layout) []any {
 			return []any{
 				l.GetName(), fields(l), cli.Milliseconds(l.GetUnitMs()), cli.Stamp(l.GetEpochAtMs()),
-				l.GetDatacenter(), l.GetSpread(), cli.Stamp(l.GetExhaustsAtMs()), leaseOnly(l),
+				l.GetDatacenter(), l.GetSpread(), cli.Stamp(l.GetExhaustsAtMs()), cli.TextIf(l.GetLeaseOnly(), "yes"),
 			}
 		}))
 	})

@@ -45,7 +45,7 @@ until its next period, unless --after gives the last number of the present one.`
   snowraft seq resume --all --skip 1000000`,
 	}
 	r := &resumption{cmd: cmd}
-	cli.AddFlag(cmd, "", "after", "", afterValue(&r.after), "last number that the old cluster issued")
+	cli.AddFlag(cmd, "", "after", "", cli.NumberValue(&r.after).Only(cli.WholeNumber, func() bool { return r.after != nil }), "last number that the old cluster issued")
 	cli.AddFlag(cmd, "", "margin", "", cli.UintValue(&r.margin, 0), "further numbers to skip").DefValue = ""
 	cmd.Flags().BoolVar(&r.stopped, "holders-stopped", false, "confirm that every process that held blocks of the old cluster is stopped")
 	cmd.Flags().BoolVar(&r.all, "all", false, "resume all frozen sequences, deleted ones included")
@@ -69,15 +69,6 @@ func printResumed(a *cli.App, out *cli.Printer, resp *snowraftv1.ResumeSequenceR
 		return out.Answer(resp, cli.Line("resumed deleted sequence %q; a new sequence of this name does not repeat its numbers", s.GetName()))
 	}
 	return printChanged(a, out, "resumed", resp, "until they learn of the change, they refuse to issue its numbers")
-}
-
-// afterValue returns a value that accepts any signed 64-bit number.
-func afterValue(p **int64) *cli.Value {
-	v := cli.NumberValue(p)
-	v.Expects = cli.WholeNumber
-	parse := v.Parse
-	v.Parse = func(s string) bool { return parse(s) && *p != nil }
-	return v
 }
 
 // requests returns one request per sequence.

@@ -28,23 +28,11 @@ func last(s *snowraftv1.Sequence) string {
 	return number(s.Last)
 }
 
-// frozen returns advice about a frozen sequence; empty for other sequences.
-func frozen(s *snowraftv1.Sequence) string {
-	if !s.GetFrozen() {
-		return ""
-	}
-	return `yes, by a restore; see "snowraft seq resume"`
-}
-
 // record returns a block with all fields of a sequence.
 func record(s *snowraftv1.Sequence) cli.Block {
-	period, blocks, next := "", "", "Next"
-	if s.GetPeriod() != "" {
-		period = "since " + s.GetPeriod()
-	}
-	if s.GetMode() == snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED {
+	relaxed, next := s.GetMode() == snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, "Next"
+	if relaxed {
 		next = "Next block"
-		blocks = fmt.Sprintf("of %s, %d to %d numbers", cli.Milliseconds(s.GetBlockDurationMs()), s.GetMinBlock(), s.GetMaxBlock())
 	}
 	return cli.Record(
 		"Name", s.GetName(),
@@ -57,13 +45,13 @@ func record(s *snowraftv1.Sequence) cli.Block {
 		"Increment", s.GetIncrement(),
 		"Range", fmt.Sprintf("%d to %d", s.GetMin(), s.GetMax()),
 		"Reset", cli.Word(s.GetReset_()),
-		"Period", period,
+		"Period", cli.TextIf(s.GetPeriod() != "", "since %s", s.GetPeriod()),
 		"Time zone", cmp.Or(s.GetTimeZone(), defaultTimeZone),
 		"Format", s.GetFormat(),
-		"Blocks", blocks,
+		"Blocks", cli.TextIf(relaxed, "of %s, %d to %d numbers", cli.Milliseconds(s.GetBlockDurationMs()), s.GetMinBlock(), s.GetMaxBlock()),
 		"Created", cli.StampKnown(s.GetCreatedAtMs()),
 		"Generation", s.GetGeneration(),
-		"Frozen", frozen(s),
+		"Frozen", cli.TextIf(s.GetFrozen(), `yes, by a restore; see "snowraft seq resume"`),
 	)
 }
 

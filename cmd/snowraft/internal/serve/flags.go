@@ -70,7 +70,9 @@ func addFlags(cmd *cobra.Command, c *config) {
 	addGuardFlags(cmd, c)
 
 	cli.AddSetting(cmd, "Cluster", "join", cli.AddressesValue(&c.Join, "10.0.0.1:7703,10.0.0.2:7703"), "gossip addresses of other members")
-	cli.AddSetting(cmd, "Cluster", "bootstrap-expect", oddValue(&c.BootstrapExpect),
+	cli.AddSetting(cmd, "Cluster", "bootstrap-expect", cli.IntValue(&c.BootstrapExpect, 0, 99).Only("0, 1 or another odd number up to 99", func() bool {
+		return c.BootstrapExpect == 0 || c.BootstrapExpect%2 == 1
+	}),
 		"number of new members that start a cluster together: 1, 3, 5, ...; 0 only joins (default: 1, or 0 with --join)")
 
 	cli.AddSetting(cmd, "Cluster", "nonvoter", cli.SwitchValue(&c.Nonvoter),
@@ -111,14 +113,6 @@ func addNetworkFlags(cmd *cobra.Command, c *server.Config, gateway bool) {
 	}
 	cli.AddSetting(cmd, "Network", namesFlag, cli.HostsValue(&c.HTTPHosts),
 		"additional host names by which browsers may reach the HTTP port, if the cluster is open")
-}
-
-func oddValue(p *int) *cli.Value {
-	v := cli.IntValue(p, 0, 99)
-	v.Expects = "0, 1 or another odd number up to 99"
-	number := v.Parse
-	v.Parse = func(s string) bool { return number(s) && (*p == 0 || *p%2 == 1) }
-	return v
 }
 
 // finish sets the defaults that depend on other settings, and checks the settings

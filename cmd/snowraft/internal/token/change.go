@@ -2,7 +2,6 @@ package token
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,15 +29,10 @@ var flags = []struct{ flag, field string }{
 
 func (g *grants) add(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
-	cli.AddFlag(cmd, "", "scope", "", &cli.Value{
-		Kind: "SCOPE", Expects: `a scope, such as ids:issue:default (see "snowraft token --help")`,
-		Text: func() string { return strings.Join(g.scopes, " ") },
-		Parse: func(s string) bool {
-			_, err := trust.ParseScope(s)
-			g.scopes = append(g.scopes, s)
-			return err == nil
-		},
-	}, "scope of the token; repeat the flag for several")
+	cli.AddFlag(cmd, "", "scope", "", cli.RepeatedValue(&g.scopes, "SCOPE", `a scope, such as ids:issue:default (see "snowraft token --help")`, func(s string) bool {
+		_, err := trust.ParseScope(s)
+		return err == nil
+	}), "scope of the token; repeat the flag for several")
 	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(trust.Rights(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)) // registered once
 	cli.AddFlag(cmd, "", "expires", "", cli.TextValue(&g.expires, "TIME"), "expiry, as RFC 3339 or Unix milliseconds, or as a duration from now, such as 720h; never for no expiry")
 	cli.AddFlag(cmd, "", "rate", "", cli.UintValue(&g.rate, 0), "IDs and numbers per second from each member; 0 for no limit")

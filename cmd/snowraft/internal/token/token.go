@@ -49,24 +49,13 @@ func record(t *snowraftv1.Token) cli.Block {
 		"Rate", rate(t),
 		"Created", cli.StampKnown(t.GetCreatedAtMs()),
 		"Generation", t.GetGeneration(),
-		"Disabled", disabled(t),
+		"Disabled", cli.TextIf(t.GetDisabled(), `by a restore; see "snowraft token update --enable"`),
 	)
-}
-
-// disabled returns advice about a disabled token; empty for other tokens.
-func disabled(t *snowraftv1.Token) string {
-	if !t.GetDisabled() {
-		return ""
-	}
-	return `by a restore; see "snowraft token update --enable"`
 }
 
 // rate returns the rate of a token; empty without a limit.
 func rate(t *snowraftv1.Token) string {
-	if t.GetRate() == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d per second, %d at once, per member", t.GetRate(), t.GetBurst())
+	return cli.TextIf(t.GetRate() > 0, "%d per second, %d at once, per member", t.GetRate(), t.GetBurst())
 }
 
 // expiry returns when a token expires, and how near that is at a time in Unix ms; empty for a token that does not expire.

@@ -2,7 +2,6 @@ package upgrade
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,14 +23,7 @@ program before they can rejoin. The other voters must be enough for quorum.`,
 		Example: `  snowraft upgrade finalize
   snowraft upgrade finalize --without c`,
 	}
-	cli.AddFlag(cmd, "", "without", "", &cli.Value{
-		Kind: "NAME|ID", Expects: "a name or ID of a member",
-		Text: func() string { return strings.Join(without, " ") },
-		Parse: func(s string) bool {
-			without = append(without, s)
-			return s != ""
-		},
-	}, "member not to wait for; repeat the flag for several")
+	cli.AddFlag(cmd, "", "without", "", cli.RepeatedValue(&without, "NAME|ID", "a name or ID of a member", func(s string) bool { return s != "" }), "member not to wait for; repeat the flag for several")
 	a.CompleteFlag(cmd, "without", cli.Members)
 	ask := a.Confirm(cmd)
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {

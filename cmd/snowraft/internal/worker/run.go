@@ -101,7 +101,7 @@ Signals are passed on. Exit codes:
 func addPlaces(cmd *cobra.Command, p *places) {
 	cli.AddFlag(cmd, "Worker", "env-worker", "", variableValue(&p.envWorker), "environment variable that gets the number of the worker")
 	cli.AddFlag(cmd, "Worker", "env-datacenter", "", variableValue(&p.envDC), "environment variable that gets the datacenter; of a layout without one, the upper half of the worker")
-	cli.AddFlag(cmd, "Worker", "arg", "", argumentsValue(&p.args), "argument to append, with {worker}, {datacenter} and {layout} replaced; can be repeated")
+	cli.AddFlag(cmd, "Worker", "arg", "", cli.RepeatedValue(&p.args, "TEXT", "an argument", func(string) bool { return true }), "argument to append, with {worker}, {datacenter} and {layout} replaced; can be repeated")
 }
 
 // check checks flags that depend on each other.
@@ -132,14 +132,6 @@ func variableValue(p *string) *cli.Value {
 	some := v.Parse
 	v.Parse = func(s string) bool { return some(s) && !strings.ContainsAny(s, "= ") }
 	return v
-}
-
-// argumentsValue returns a value that accepts an argument each time that it is set.
-func argumentsValue(p *[]string) *cli.Value {
-	return &cli.Value{Kind: "TEXT", Expects: "an argument", Text: func() string { return strings.Join(*p, " ") }, Parse: func(s string) bool {
-		*p = append(*p, s)
-		return true
-	}}
 }
 
 // newGuard returns the hidden command that "worker run" starts.
