@@ -24,26 +24,9 @@ type fileEntry struct {
 	where string // file, line and key, for errors
 }
 
-// entry returns the text of a setting and its place in the file.
-func (f configFile) entry(name string) (text, where string, ok bool) {
-	e, ok := f[name]
-	return e.text, e.where, ok
-}
-
-// unknownKey returns the error for a key that is not a setting of the command, or nil to ignore the key.
-type unknownKey func(at, key, text string, settings []string) error
-
-// refuse returns an error for every unknown key.
-func refuse(at, key, text string, settings []string) error {
-	return cli.Usagef("%s: unknown key %q (value %q); expected one of %s", at, key, text, strings.Join(settings, ", "))
-}
-
-// ignore returns nil.
-func ignore(string, string, string, []string) error { return nil }
-
-// readConfigFile reads the file at path. name is the flag or variable that gave the path, for errors. It passes
-// keys that are not settings among flags to unknown.
-func readConfigFile(name, path string, flags *pflag.FlagSet, unknown unknownKey) (configFile, error) {
+// readConfigFile reads the file at path. name is the flag or variable that gave the path, for errors. Keys that are not settings
+// among flags are an error, or with others are ignored.
+func readConfigFile(name, path string, flags *pflag.FlagSet, others bool) (configFile, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, cli.Usagef("%s %q: cannot be read (%v); choose a readable YAML file", name, path, cli.Innermost(err))
@@ -68,19 +51,22 @@ func readConfigFile(name, path string, flags *pflag.FlagSet, unknown unknownKey)
 	}
 	file := configFile{}
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		if err := file.add(path, root.Content[i], root.Content[i+1], flags, unknown); err != nil {
+		if err := file.add(path, root.Content[i], root.Content[i+1], flags, others); err != nil {
 			return nil, err
 		}
 	}
 	return file, nil
 }
 
-func (f configFile) add(path string, key, node *yaml.Node, flags *pflag.FlagSet, unknown unknownKey) error {
+func (f configFile) add(path string, key, node *yaml.Node, flags *pflag.FlagSet, others bool) error {
 	at := fmt.Sprintf("%s line %d", path, key.Line)
 	text, scalar := scalarText(node)
 	names := settingNames(flags)
 	if !slices.Contains(names, key.Value) {
-		return unknown(at, key.Value, text, names)
+		if others {
+			return nil
+		}
+		return cli.Usagef("%s: unknown key %q (value %q); expected one of %s", at, key.Value, text, strings.Join(names, ", "))
 	}
 	flag := flags.Lookup(key.Value)
 	if _, twice := f[flag.Name]; twice {

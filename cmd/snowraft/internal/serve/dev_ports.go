@@ -28,30 +28,18 @@ func devAddress(base, member, port int) string {
 }
 
 // checkPorts returns an error if a port of the members cannot be used. The error names the port
-// and, if there is one among the offers, a base whose ports are free.
+// and, if there is one, a base whose ports are free.
 func checkPorts(ctx context.Context, base int) error {
 	taken, why := firstTaken(ctx, base)
 	if why == nil {
 		return nil
 	}
-	for _, other := range offers(base) {
+	for other := cli.APIPort; other <= highestPortBase; other += 100 { // below the ephemeral ports of all systems at first
 		if _, err := firstTaken(ctx, other); err == nil {
 			return fmt.Errorf("port %s cannot be used (%w); choose free ports with --port-base %d", taken, cli.Innermost(why), other)
 		}
 	}
 	return fmt.Errorf("port %s cannot be used (%w); choose free ports with --port-base", taken, cli.Innermost(why))
-}
-
-// offers lists alternatives to base: higher bases in steps of 100, then bases from
-// cli.APIPort, which is below the ephemeral ports of all systems.
-func offers(base int) (bases []int) {
-	for other := base + 100; other <= highestPortBase; other += 100 {
-		bases = append(bases, other)
-	}
-	for other := cli.APIPort; other < base; other += 100 {
-		bases = append(bases, other)
-	}
-	return bases
 }
 
 // firstTaken returns the first port of the members of base that cannot be

@@ -49,7 +49,7 @@ commands.`,
 	}
 	addGatewayFlags(cmd, &cfg)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := h.loadSettings(cmd.Flags(), &cfg.configPath); err != nil {
+		if err := h.loadSettings(cmd.Flags(), &cfg.configPath, false); err != nil {
 			return err
 		}
 		cfg.access = cli.AccessOf(cmd.Flags())

@@ -52,7 +52,7 @@ no secret, and finds out whether the port speaks TLS.`,
 	cli.AddSetting(cmd, "Process", httpFlag, cli.ListenValue(&address), "address that the process listens at for HTTP")
 	cli.AddSetting(cmd, "Process", configFlag, cli.FileValue(&configPath), "configuration file of the process")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := h.loadSome(cmd.Flags(), &configPath); err != nil {
+		if err := h.loadSettings(cmd.Flags(), &configPath, true); err != nil {
 			return err
 		}
 		at, err := localAddress(address)

@@ -63,25 +63,15 @@ leave".`,
 }
 
 func (h *Host) loadServeConfig(cmd *cobra.Command, cfg *config) error {
-	if err := h.loadSettings(cmd.Flags(), &cfg.configPath); err != nil {
+	if err := h.loadSettings(cmd.Flags(), &cfg.configPath, false); err != nil {
 		return err
 	}
 	return cfg.finish(cmd.Flags())
 }
 
 // loadSettings sets the settings that the command line does not give: from the environment,
-// then from the file, whose path is a setting too.
-func (h *Host) loadSettings(flags *pflag.FlagSet, configPath *string) error {
-	return h.load(flags, configPath, refuse)
-}
-
-// loadSome is loadSettings for a command that reads the file of another process and has only some of its settings. It ignores
-// the other settings.
-func (h *Host) loadSome(flags *pflag.FlagSet, configPath *string) error {
-	return h.load(flags, configPath, ignore)
-}
-
-func (h *Host) load(flags *pflag.FlagSet, configPath *string, unknown unknownKey) error {
+// then from the file, whose path is a setting too. With others, it ignores settings of the file that the command does not have.
+func (h *Host) loadSettings(flags *pflag.FlagSet, configPath *string, others bool) error {
 	name := "--" + configFlag
 	if path := h.Env(cli.EnvName(configFlag)); path != "" && !flags.Changed(configFlag) {
 		name, *configPath = cli.EnvName(configFlag), path
@@ -89,11 +79,14 @@ func (h *Host) load(flags *pflag.FlagSet, configPath *string, unknown unknownKey
 	var file configFile
 	if *configPath != "" {
 		var err error
-		if file, err = readConfigFile(name, *configPath, flags, unknown); err != nil {
+		if file, err = readConfigFile(name, *configPath, flags, others); err != nil {
 			return err
 		}
 	}
-	return cli.Resolve(flags, h.Env, file.entry)
+	return cli.Resolve(flags, h.Env, func(name string) (text, where string, ok bool) {
+		e, ok := file[name]
+		return e.text, e.where, ok
+	})
 }
 
 // serve runs a member until a signal arrives or the member stops on its own.
