@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"path"
 	"slices"
 	"sync"
 	"testing"
@@ -53,7 +54,7 @@ func NewAPI(t *testing.T, opts ...grpc.ServerOption) *API {
 		t.Fatal(err)
 	}
 	f := &API{Address: l.Addr().String(), next: firstID}
-	s := grpc.NewServer(append(opts, grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	s := grpc.NewServer(append(opts, grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 		f.mu.Lock()
 		f.calls = append(f.calls, req)
 		before := f.before
@@ -62,6 +63,11 @@ func NewAPI(t *testing.T, opts ...grpc.ServerOption) *API {
 			if err := before(ctx); err != nil {
 				return nil, err
 			}
+		}
+		if answer, ok := answers[path.Base(info.FullMethod)]; ok {
+			answer = proto.Clone(answer)
+			f.addUnreached(answer)
+			return answer, nil
 		}
 		return handle(ctx, req)
 	}))...)
@@ -167,10 +173,6 @@ var grant = &snowraftv1.WorkerGrant{
 	State: snowraftv1.WorkerState_WORKER_STATE_EXPIRED,
 }
 
-func (f *API) WhoIs(context.Context, *snowraftv1.WhoIsRequest) (*snowraftv1.WhoIsResponse, error) {
-	return &snowraftv1.WhoIsResponse{Grant: grant}, nil
-}
-
 // ListWorkers returns two pages.
 func (f *API) ListWorkers(_ context.Context, r *snowraftv1.ListWorkersRequest) (*snowraftv1.ListWorkersResponse, error) {
 	resp := &snowraftv1.ListWorkersResponse{Capacity: 1024, Used: 2}
@@ -196,18 +198,6 @@ var Layout = &snowraftv1.Layout{
 		{Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 10}, {Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: 12},
 	},
 	UnitMs: 10, EpochAtMs: 1735689600000, Datacenter: 3, Spread: 1024, ExhaustsAtMs: 7233247738880,
-}
-
-func (f *API) CreateLayout(context.Context, *snowraftv1.CreateLayoutRequest) (*snowraftv1.CreateLayoutResponse, error) {
-	return &snowraftv1.CreateLayoutResponse{Layout: Layout}, nil
-}
-
-func (f *API) GetLayout(context.Context, *snowraftv1.GetLayoutRequest) (*snowraftv1.GetLayoutResponse, error) {
-	return &snowraftv1.GetLayoutResponse{Layout: Layout}, nil
-}
-
-func (f *API) ListLayouts(context.Context, *snowraftv1.ListLayoutsRequest) (*snowraftv1.ListLayoutsResponse, error) {
-	return &snowraftv1.ListLayoutsResponse{Layouts: []*snowraftv1.Layout{Layout}}, nil
 }
 
 var config = &snowraftv1.Config{
@@ -253,42 +243,6 @@ var upgrade = &snowraftv1.Upgrade{
 	Blockers: []*snowraftv1.UpgradeBlocker{{MemberId: "n-2", MemberName: "b", Problem: "is not alive"}},
 }
 
-func (f *API) GetUpgrade(context.Context, *snowraftv1.GetUpgradeRequest) (*snowraftv1.GetUpgradeResponse, error) {
-	return &snowraftv1.GetUpgradeResponse{Upgrade: upgrade, Members: members}, nil
-}
-
 func (f *API) FinalizeUpgrade(_ context.Context, r *snowraftv1.FinalizeUpgradeRequest) (*snowraftv1.FinalizeUpgradeResponse, error) {
 	return &snowraftv1.FinalizeUpgradeResponse{From: 1, To: 1 + uint32(len(r.GetWithout()))}, nil
-}
-
-func (f *API) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
-	return &snowraftv1.ListMembersResponse{Members: members, Quorum: quorum}, nil
-}
-
-func (f *API) AddMember(context.Context, *snowraftv1.AddMemberRequest) (*snowraftv1.AddMemberResponse, error) {
-	return &snowraftv1.AddMemberResponse{Member: members[1]}, nil
-}
-
-func (f *API) RemoveMember(context.Context, *snowraftv1.RemoveMemberRequest) (*snowraftv1.RemoveMemberResponse, error) {
-	return &snowraftv1.RemoveMemberResponse{Member: members[1]}, nil
-}
-
-func (f *API) TransferLeadership(context.Context, *snowraftv1.TransferLeadershipRequest) (*snowraftv1.TransferLeadershipResponse, error) {
-	return &snowraftv1.TransferLeadershipResponse{LeaderId: "n-2", LeaderName: "b"}, nil
-}
-
-func (f *API) Leave(context.Context, *snowraftv1.LeaveRequest) (*snowraftv1.LeaveResponse, error) {
-	return &snowraftv1.LeaveResponse{}, nil
-}
-
-func (f *API) GetConfig(context.Context, *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
-	return &snowraftv1.GetConfigResponse{Config: config}, nil
-}
-
-func (f *API) UpdateConfig(context.Context, *snowraftv1.UpdateConfigRequest) (*snowraftv1.UpdateConfigResponse, error) {
-	return &snowraftv1.UpdateConfigResponse{Config: config, UnreachedMembers: f.Unreached}, nil
-}
-
-func (f *API) ResetObservedClock(context.Context, *snowraftv1.ResetObservedClockRequest) (*snowraftv1.ResetObservedClockResponse, error) {
-	return &snowraftv1.ResetObservedClockResponse{ObservedClockAtMs: 1792419138000}, nil
 }

@@ -1,8 +1,6 @@
 package clitest
 
 import (
-	"context"
-
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -19,9 +17,4 @@ var events = []*snowraftv1.Event{
 		AtMs: 1792419131000, FirstAtMs: 1792419131000, Member: "a", MemberId: "n-1", Number: 9, Count: 1, Actor: "token 17 (ops)", Address: "10.0.0.7:40112", Reason: "PERMISSION_DENIED",
 		Kind: snowraftv1.EventKind_EVENT_KIND_DENIAL, Severity: snowraftv1.EventSeverity_EVENT_SEVERITY_WARNING, Text: "delete sequence \"orders\": refused",
 	},
-}
-
-// ListEvents returns the same events for each request, and names the unreached members.
-func (f *API) ListEvents(context.Context, *snowraftv1.ListEventsRequest) (*snowraftv1.ListEventsResponse, error) {
-	return &snowraftv1.ListEventsResponse{Events: events, UnreachedMembers: f.Unreached}, nil
 }

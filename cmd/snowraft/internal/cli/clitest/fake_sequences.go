@@ -86,10 +86,6 @@ func (f *API) UpdateSequence(_ context.Context, r *snowraftv1.UpdateSequenceRequ
 	return &snowraftv1.UpdateSequenceResponse{Sequence: f.sequence(r.GetSequence().GetName()), UnreachedMembers: f.Unreached}, nil
 }
 
-func (f *API) DeleteSequence(context.Context, *snowraftv1.DeleteSequenceRequest) (*snowraftv1.DeleteSequenceResponse, error) {
-	return &snowraftv1.DeleteSequenceResponse{UnreachedMembers: f.Unreached}, nil
-}
-
 func (f *API) SetNext(_ context.Context, r *snowraftv1.SetNextRequest) (*snowraftv1.SetNextResponse, error) {
 	s := proto.CloneOf(f.sequence(r.GetSequence()))
 	s.Next = new(r.GetNext())
@@ -112,19 +108,6 @@ func (f *API) ListFrozenSequences(_ context.Context, r *snowraftv1.ListFrozenSeq
 		return &snowraftv1.ListFrozenSequencesResponse{Sequences: []*snowraftv1.Sequence{f.sequence("countdown")}, NextPageToken: "countdown"}, nil
 	}
 	return &snowraftv1.ListFrozenSequencesResponse{Sequences: []*snowraftv1.Sequence{f.sequence("orders")}}, nil
-}
-
-func (f *API) AcknowledgeRestore(context.Context, *snowraftv1.AcknowledgeRestoreRequest) (*snowraftv1.AcknowledgeRestoreResponse, error) {
-	return &snowraftv1.AcknowledgeRestoreResponse{UnreachedMembers: f.Unreached, Restoration: &snowraftv1.Restoration{
-		Ancestors: []string{"50d28448-6dfe-4a73-ab47-6105a27ac055"}, Index: 1882618233618432, RestoredAtMs: 1795403036444,
-		FloorAtMs: 1795403637444, IssuesAtMs: 1795403636445, FrozenSequences: 2,
-	}}, nil
-}
-
-func (f *API) SealCluster(context.Context, *snowraftv1.SealClusterRequest) (*snowraftv1.SealClusterResponse, error) {
-	return &snowraftv1.SealClusterResponse{UnreachedMembers: f.Unreached, Sealed: &snowraftv1.Sealed{
-		SealedAtMs: 1795403036444, Index: 4711, Reason: "an operator sealed it",
-	}}, nil
 }
 
 func (f *API) Supersede(_ context.Context, r *snowraftv1.SupersedeRequest) (*snowraftv1.SupersedeResponse, error) {

@@ -1,8 +1,6 @@
 package clitest
 
 import (
-	"context"
-
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -22,23 +20,3 @@ var tokenUses = []*snowraftv1.TokenUse{
 
 // tokenText is the text of a token that does not exist.
 const tokenText = "snowraft_17_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-
-func (*API) CreateToken(context.Context, *snowraftv1.CreateTokenRequest) (*snowraftv1.CreateTokenResponse, error) {
-	return &snowraftv1.CreateTokenResponse{Token: tokens[1], Text: tokenText}, nil
-}
-
-func (*API) GetToken(context.Context, *snowraftv1.GetTokenRequest) (*snowraftv1.GetTokenResponse, error) {
-	return &snowraftv1.GetTokenResponse{Token: tokens[1]}, nil
-}
-
-func (*API) ListTokens(context.Context, *snowraftv1.ListTokensRequest) (*snowraftv1.ListTokensResponse, error) {
-	return &snowraftv1.ListTokensResponse{Tokens: tokens, ObservedClockAtMs: 1794751338000}, nil
-}
-
-func (f *API) UpdateToken(context.Context, *snowraftv1.UpdateTokenRequest) (*snowraftv1.UpdateTokenResponse, error) {
-	return &snowraftv1.UpdateTokenResponse{Token: tokens[2], UnreachedMembers: f.Unreached}, nil
-}
-
-func (f *API) DeleteToken(context.Context, *snowraftv1.DeleteTokenRequest) (*snowraftv1.DeleteTokenResponse, error) {
-	return &snowraftv1.DeleteTokenResponse{UnreachedMembers: f.Unreached}, nil
-}

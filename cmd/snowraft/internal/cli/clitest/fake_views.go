@@ -1,8 +1,6 @@
 package clitest
 
 import (
-	"context"
-
 	"google.golang.org/grpc"
 
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -36,10 +34,6 @@ func overview(by string, at int64) *snowraftv1.Overview {
 			{Member: members[1], Problem: "does not answer a"},
 		},
 	}
-}
-
-func (f *API) GetOverview(context.Context, *snowraftv1.GetOverviewRequest) (*snowraftv1.GetOverviewResponse, error) {
-	return &snowraftv1.GetOverviewResponse{Overview: overview("a", 1792419138123)}, nil
 }
 
 // WatchOverview sends two overviews and fails.
