@@ -188,5 +188,3 @@ func (q Quorum) Needed() int { return q.Voters/2 + 1 }
 // MayFail returns the number of live voters that may fail without a loss of quorum; 0 also if quorum is already lost.
 func (q Quorum) MayFail() int { return max(q.Alive-q.Needed(), 0) }
 
-// Even reports whether the number of voters is even. A cluster with one voter fewer tolerates as many failures.
-func (q Quorum) Even() bool { return q.Voters > 0 && q.Voters%2 == 0 }

@@ -7,14 +7,13 @@ func TestQuorumCountsLiveVoters(t *testing.T) {
 	for _, c := range []struct {
 		voters, alive, nonvoters int
 		needed, mayFail          int
-		even                     bool
 	}{
 		{voters: 1, alive: 1, needed: 1, mayFail: 0},
-		{voters: 2, alive: 2, needed: 2, mayFail: 0, even: true},
+		{voters: 2, alive: 2, needed: 2, mayFail: 0},
 		{voters: 3, alive: 3, nonvoters: 2, needed: 2, mayFail: 1},
 		{voters: 3, alive: 2, needed: 2, mayFail: 0},
 		{voters: 3, alive: 1, nonvoters: 5, needed: 2, mayFail: 0},
-		{voters: 4, alive: 4, needed: 3, mayFail: 1, even: true},
+		{voters: 4, alive: 4, needed: 3, mayFail: 1},
 		{voters: 5, alive: 5, needed: 3, mayFail: 2},
 		{nonvoters: 3, needed: 1},
 	} {
@@ -29,8 +28,8 @@ func TestQuorumCountsLiveVoters(t *testing.T) {
 			members = append(members, Member{Alive: true})
 		}
 		q := QuorumOf(members)
-		if q.Voters != c.voters || q.Alive != c.alive || q.Needed() != c.needed || q.MayFail() != c.mayFail || q.Even() != c.even {
-			t.Errorf("%+v: QuorumOf() = %+v, needed %d, may fail %d, even %t", c, q, q.Needed(), q.MayFail(), q.Even())
+		if q.Voters != c.voters || q.Alive != c.alive || q.Needed() != c.needed || q.MayFail() != c.mayFail {
+			t.Errorf("%+v: QuorumOf() = %+v, needed %d, may fail %d", c, q, q.Needed(), q.MayFail())
 		}
 	}
 }

@@ -11,9 +11,6 @@ import (
 const (
 	// reportInterval is the interval at which report checks the cluster. It also checks at each change of the leader.
 	reportInterval = time.Second
-	// evenFor is the time for which the number of voters must be even before that is logged: consecutive promotions pass
-	// even numbers.
-	evenFor = 10 * time.Second
 	// absentFor is the time for which no leader must be known before that is logged: an election takes less.
 	absentFor = 3 * time.Second
 	// absentPause is the time between two log lines about a missing leader. After latePause without a leader, the time
@@ -90,11 +87,9 @@ func (n *Node) sighting(members []Member) (s sighting) {
 
 // reporter logs the differences between two sightings.
 type reporter struct {
-	logger    *slog.Logger
-	events    Events
-	last      sighting
-	evenSince time.Duration // on the monotonic clock; 0 if the number of voters is odd
-	toldEven  bool
+	logger *slog.Logger
+	events Events
+	last   sighting
 	// absentSince is the time since which no leader is known, on the monotonic clock; 0 if a leader is known.
 	absentSince time.Duration
 	absentNext  time.Duration // time of the next log line about the absence
@@ -115,7 +110,6 @@ func (r *reporter) report(s sighting, now time.Duration) {
 		r.reportQuorum(s.quorum)
 		r.last.quorum = s.quorum
 	}
-	r.reportEvenVoters(s.quorum, now)
 	if s.twins != r.last.twins && s.twins.name != "" {
 		r.logger.Warn("several members have the same name; restart one with another --name, or remove the member that was replaced",
 			"name", s.twins.name, "peer_ids", s.twins.ids)
@@ -160,20 +154,6 @@ func (r *reporter) reportQuorum(q Quorum) {
 		r.logger.Warn("voters changed; another failure loses quorum", about...)
 	default:
 		r.logger.Info("voters changed", about...)
-	}
-}
-
-// reportEvenVoters logs once that the number of voters stays even.
-func (r *reporter) reportEvenVoters(q Quorum, now time.Duration) {
-	switch {
-	case !q.Even():
-		r.evenSince, r.toldEven = 0, false
-	case r.evenSince == 0:
-		r.evenSince = now
-	case !r.toldEven && now-r.evenSince >= evenFor:
-		r.toldEven = true
-		r.logger.Warn("number of voters is even; add or remove one, because one voter fewer tolerates as many failures",
-			"voters", q.Voters, "tolerates", q.MayFail())
 	}
 }
 

@@ -103,26 +103,3 @@ func TestReporterLogsAbsenceOfLeaderAtIntervals(t *testing.T) {
 		}
 	}
 }
-
-func TestReporterWarnsOfLastingEvenNumber(t *testing.T) {
-	t.Parallel()
-	const even = `level=WARN msg="number of voters is even; add or remove one, because one voter fewer tolerates as many failures" voters=4 tolerates=1`
-	r := reporter{last: sighting{quorum: Quorum{4, 4}}}
-	for i, c := range []struct {
-		voters int
-		at     time.Duration
-		want   string
-	}{
-		{4, time.Second, ""},
-		{4, 9 * time.Second, ""},
-		{5, 10 * time.Second, `level=INFO msg="voters changed" voters=5 alive=5 tolerates=2`},
-		{4, 20 * time.Second, `level=INFO msg="voters changed" voters=4 alive=4 tolerates=1`},
-		{4, 29 * time.Second, ""},
-		{4, 30 * time.Second, even},
-		{4, 60 * time.Second, ""},
-	} {
-		if got := reported(&r, sighting{quorum: Quorum{c.voters, c.voters}}, c.at); got != c.want {
-			t.Errorf("sighting %d logs %q, want %q", i, got, c.want)
-		}
-	}
-}

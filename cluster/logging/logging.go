@@ -8,7 +8,6 @@ import (
 	"io"
 	"log"
 	"log/slog"
-	"maps"
 	"regexp"
 	"sync"
 	"time"
@@ -17,7 +16,7 @@ import (
 )
 
 const (
-	// logPause is the least time between two equal messages of raft or memberlist: both log every failed attempt to reach a
+	// logPause is the time in which equal messages of raft or memberlist are logged once: both log every failed attempt to reach a
 	// member that is down.
 	logPause = 30 * time.Second
 	// maxLogKinds bounds the remembered messages, and so the messages per logPause. Messages of memberlist contain addresses,
@@ -34,8 +33,9 @@ type slogSink struct {
 	logger *slog.Logger
 	name   Namer // nil keeps IDs
 
-	mu   sync.Mutex
-	last map[string]time.Time // time of the last record, by component and message
+	mu    sync.Mutex
+	since time.Time
+	seen  map[string]bool // components and messages of the records since then
 }
 
 // Accept implements hclog.SinkAdapter.
@@ -102,26 +102,21 @@ func (s *slogSink) named(text string) string {
 func (s *slogSink) repeated(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
-	at, ok := s.last[key]
-	if ok && now.Sub(at) < logPause {
+	if now := time.Now(); now.Sub(s.since) >= logPause {
+		s.since, s.seen = now, make(map[string]bool)
+	}
+	if s.seen[key] || len(s.seen) >= maxLogKinds {
 		return true
 	}
-	if !ok && len(s.last) >= maxLogKinds {
-		maps.DeleteFunc(s.last, func(_ string, at time.Time) bool { return now.Sub(at) >= logPause })
-		if len(s.last) >= maxLogKinds {
-			return true
-		}
-	}
-	s.last[key] = now
+	s.seen[key] = true
 	return false
 }
 
 // Hashicorp returns a logger for one component. Its records reach logger one level lower, with members' names instead of
-// their IDs, and a repeated message at most once in 30 s.
+// their IDs, and a repeated message once in each period of 30 s.
 func Hashicorp(logger *slog.Logger, component string, name Namer) hclog.InterceptLogger {
 	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: component, Level: hclog.Off, Output: io.Discard})
-	l.RegisterSink(&slogSink{logger: logger, name: name, last: make(map[string]time.Time)})
+	l.RegisterSink(&slogSink{logger: logger, name: name})
 	return l
 }
 
