@@ -34,21 +34,9 @@ func Classify(err error, now time.Time) *Error {
 		}
 		return e
 	case errors.As(err, &exhausted):
-		e := NewError(WorkersExhausted, "")
-		e.RetryAfter = max(exhausted.RetryAt.Sub(now), time.Millisecond)
-		e.Metadata = map[string]string{
-			MetadataLayout:  exhausted.Layout,
-			MetadataRetryAt: strconv.FormatInt(exhausted.RetryAt.UnixMilli(), 10),
-		}
-		return e
+		return untilRetry(NewError(WorkersExhausted, ""), exhausted.Layout, exhausted.RetryAt, now)
 	case errors.As(err, &fenced):
-		e := NewError(Fenced, "")
-		e.RetryAfter = max(fenced.RetryAt.Sub(now), time.Millisecond)
-		e.Metadata = map[string]string{
-			MetadataLayout:  fenced.Layout,
-			MetadataRetryAt: strconv.FormatInt(fenced.RetryAt.UnixMilli(), 10),
-		}
-		return e
+		return untilRetry(NewError(Fenced, ""), fenced.Layout, fenced.RetryAt, now)
 	case errors.As(err, &behind):
 		e := NewError(ClockBehind, "")
 		e.RetryAfter = max(behind.RetryAfter(), time.Millisecond)
@@ -63,28 +51,45 @@ func Classify(err error, now time.Time) *Error {
 	case errors.Is(err, context.Canceled):
 		return &Error{Code: codes.Canceled}
 	}
-	for _, row := range []struct {
-		is     error
-		reason string
-	}{
-		{allocator.ErrClosed, ShuttingDown},
-		{allocator.ErrTimeExhausted, TimeExhausted},
-		{allocator.ErrOldClusterAlive, OldClusterAlive},
-		{allocator.ErrContradicted, Contradicted},
-		{allocator.ErrSetBack, SetBack},
-		{allocator.ErrWindowMismatch, WindowMismatch},
-		{allocator.ErrNotLastBlock, NotLastBlock},
-		{allocator.ErrOutdatedBlock, SequenceChanged},
-		{allocator.ErrInvalidArgument, InvalidArgument},
-		{snowflake.ErrInvalidLayout, InvalidArgument},
-		{snowflake.ErrExhausted, TimeExhausted},
-		{snowflake.ErrOutOfRange, InvalidArgument},
-	} {
+	for _, row := range reasonedErrors {
 		if errors.Is(err, row.is) {
 			return NewError(row.reason, "")
 		}
 	}
 	return nil
+}
+
+// reasoned is an error with its reason.
+type reasoned struct {
+	is     error
+	reason string
+}
+
+// causes holds the errors that are the causes of an Error that arrived with their reason.
+var causes = []reasoned{
+	{allocator.ErrTimeExhausted, TimeExhausted},
+	{allocator.ErrOldClusterAlive, OldClusterAlive},
+	{allocator.ErrContradicted, Contradicted},
+	{allocator.ErrSetBack, SetBack},
+	{allocator.ErrWindowMismatch, WindowMismatch},
+	{allocator.ErrNotLastBlock, NotLastBlock},
+}
+
+// reasonedErrors holds the errors without further values.
+var reasonedErrors = append([]reasoned{
+	{allocator.ErrClosed, ShuttingDown},
+	{allocator.ErrOutdatedBlock, SequenceChanged},
+	{allocator.ErrInvalidArgument, InvalidArgument},
+	{snowflake.ErrInvalidLayout, InvalidArgument},
+	{snowflake.ErrExhausted, TimeExhausted},
+	{snowflake.ErrOutOfRange, InvalidArgument},
+}, causes...)
+
+// untilRetry completes the Error of a layout whose workers are not granted before at.
+func untilRetry(e *Error, layout string, at, now time.Time) *Error {
+	e.RetryAfter = max(at.Sub(now), time.Millisecond)
+	e.Metadata = map[string]string{MetadataLayout: layout, MetadataRetryAt: strconv.FormatInt(at.UnixMilli(), 10)}
+	return e
 }
 
 // Message returns the text of an error for users, without package names. It masks secrets in the text. It omits the words of

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -90,19 +91,10 @@ func FromError(err error) *Error {
 
 // cause returns the error of lanes or contexts that corresponds to e, or nil.
 func (e *Error) cause() error {
+	if i := slices.IndexFunc(causes, func(c reasoned) bool { return c.reason == e.Reason }); i >= 0 {
+		return causes[i].is
+	}
 	switch e.Reason {
-	case WindowMismatch:
-		return allocator.ErrWindowMismatch
-	case NotLastBlock:
-		return allocator.ErrNotLastBlock
-	case OldClusterAlive:
-		return allocator.ErrOldClusterAlive
-	case Contradicted:
-		return allocator.ErrContradicted
-	case SetBack:
-		return allocator.ErrSetBack
-	case TimeExhausted:
-		return allocator.ErrTimeExhausted
 	case WorkersExhausted:
 		return &allocator.WorkersExhaustedError{Layout: e.Metadata[MetadataLayout], RetryAt: time.UnixMilli(e.millis(MetadataRetryAt))}
 	case Fenced:
