@@ -12,11 +12,11 @@ func heldWorkers(replica *fsm.Machine, info fsm.LayoutInfo, now int64) (held uin
 	tick := info.Layout.TickAt(now)
 	for from := uint64(0); from < info.Used; from += workersAtOnce {
 		replica.View(func(s *fsm.State) {
-			s.EachWorker(info.Layout.Name(), from, workersAtOnce, func(r *fsm.WorkerRecord) {
+			for _, r := range s.Workers(info.Layout.Name(), from, workersAtOnce) {
 				if !r.Released && r.Until > tick {
 					held++
 				}
-			})
+			}
 		})
 	}
 	return held
