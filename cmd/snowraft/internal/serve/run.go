@@ -106,6 +106,8 @@ func (p started) announceReady(ctx context.Context, what string, logger *slog.Lo
 const (
 	// shutdownLimit is the longest time of a graceful shutdown.
 	shutdownLimit = 10 * time.Second
+	// stopTime is the part of shutdownLimit that is left for the last step of a shutdown, which no context bounds.
+	stopTime = 2 * time.Second
 	// sameSignal is the time after the first signal in which a second one counts as the same
 	// signal: tools such as timeout and some init programs send a signal to the process and to
 	// its group.
@@ -115,8 +117,9 @@ const (
 // closeInOrder calls shut and waits until it returns, shutdownLimit has passed or
 // another signal arrives.
 func closeInOrder(again <-chan os.Signal, shut func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownLimit-stopTime)
 	defer cancel()
+	limit := time.After(shutdownLimit)
 	done := make(chan error, 1)
 	go func() { done <- shut(ctx) }()
 	same := time.After(sameSignal)
@@ -130,7 +133,7 @@ func closeInOrder(again <-chan os.Signal, shut func(context.Context) error) erro
 			if same == nil {
 				return errors.New("stopped by a second signal before the shutdown was complete")
 			}
-		case <-ctx.Done():
+		case <-limit:
 			return fmt.Errorf("the shutdown was not complete after %v", shutdownLimit)
 		}
 	}

@@ -138,8 +138,8 @@ func TestSignalWhileStarting(t *testing.T) {
 
 func TestShutdown(t *testing.T) {
 	t.Parallel()
-	after := func(d time.Duration, err error) func(chan struct{}) error {
-		return func(stop chan struct{}) error {
+	after := func(d time.Duration, err error) func(context.Context, chan struct{}) error {
+		return func(_ context.Context, stop chan struct{}) error {
 			select {
 			case <-time.After(d):
 			case <-stop:
@@ -148,14 +148,19 @@ func TestShutdown(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		shut   func(stop chan struct{}) error
+		shut   func(ctx context.Context, stop chan struct{}) error
 		second time.Duration // time of another signal; 0: none
 		took   time.Duration
 		says   string
 	}{
-		"in order":           {after(time.Second, nil), 0, time.Second, ""},
-		"with an error":      {after(time.Second, errors.New("the disk is full")), 0, time.Second, "the disk is full"},
-		"too long":           {after(time.Hour, nil), 0, shutdownLimit, "not complete after 10s"},
+		"in order":      {after(time.Second, nil), 0, time.Second, ""},
+		"with an error": {after(time.Second, errors.New("the disk is full")), 0, time.Second, "the disk is full"},
+		"too long":      {after(time.Hour, nil), 0, shutdownLimit, "not complete after 10s"},
+		"after long waits": {func(ctx context.Context, _ chan struct{}) error {
+			<-ctx.Done()
+			time.Sleep(time.Second)
+			return nil
+		}, 0, 9*time.Second, ""},
 		"a second signal":    {after(time.Hour, nil), 2 * time.Second, 2 * time.Second, "second signal"},
 		"the same one twice": {after(time.Second, nil), time.Millisecond, time.Second, ""},
 	} {
@@ -169,7 +174,7 @@ func TestShutdown(t *testing.T) {
 					time.AfterFunc(c.second, func() { again <- interrupt })
 				}
 				began := time.Now()
-				err := closeInOrder(again, func(context.Context) error { return c.shut(stop) })
+				err := closeInOrder(again, func(ctx context.Context) error { return c.shut(ctx, stop) })
 				if took := time.Since(began); took != c.took {
 					t.Errorf("the shutdown took %v, want %v", took, c.took)
 				}
