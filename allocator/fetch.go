@@ -114,7 +114,7 @@ func (s *Sequence) failed(err error, now clock.Reading) {
 // Requires s.mu.
 func (s *Sequence) accept(b *stock, asked, now clock.Reading) {
 	s.ledger.accepted(b)
-	s.weed()
+	s.dropOutdated()
 	if b.PeriodEnd != 0 && asked.Wall >= b.PeriodEnd {
 		s.lenient.Store(now.Mono + askAgain) // the cluster granted it anyway, and its clock decides
 	}

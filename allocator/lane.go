@@ -101,7 +101,7 @@ func (l *lane) step() pause {
 	watch := l.issuer.watch
 	now, limits, held := watch.Now(), watch.Limits(), l.lease.Load()
 	if err := l.issuer.check(now); err != nil {
-		return l.hold(err)
+		return l.reportClock(err)
 	}
 	if held == nil || held == l.lost {
 		if d := l.rest(now, held); d > 0 {
@@ -113,7 +113,7 @@ func (l *lane) step() pause {
 	now = watch.Advance(now)
 	if position != closedPosition && held.isBehind(position, now.Wall, limits.WaitThreshold) {
 		if !limits.Swap {
-			return l.hold(&clock.BehindError{Behind: held.lead(position, now.Wall), Limit: limits.WaitThreshold})
+			return l.reportClock(&clock.BehindError{Behind: held.lead(position, now.Wall), Limit: limits.WaitThreshold})
 		}
 		return l.swap(held)
 	}
@@ -167,8 +167,8 @@ func (l *lane) close(held *lease) {
 	}
 }
 
-// hold reports a clock error and returns the pause until the next check of the clock.
-func (l *lane) hold(err error) pause {
+// reportClock reports a clock error and returns the pause until the next check of the clock.
+func (l *lane) reportClock(err error) pause {
 	l.report(err, true)
 	return pause{clockPoll, false}
 }

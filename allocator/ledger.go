@@ -77,13 +77,13 @@ func (s *Sequence) refresh() {
 		case l.gone || l.known.before(latest):
 			l.gone, l.known = false, latest
 		}
-		s.weed()
+		s.dropOutdated()
 	}
 	s.seen.Store(revision)
 }
 
-// weed drops the blocks that must no longer be used. Requires s.mu.
-func (s *Sequence) weed() { s.skip(s.ledger.outdated) }
+// dropOutdated drops the blocks that must no longer be used. Requires s.mu.
+func (s *Sequence) dropOutdated() { s.skip(s.ledger.outdated) }
 
 // skip drops the current and the next block if which returns true for them. Requires s.mu.
 func (s *Sequence) skip(which func(*stock) bool) {

@@ -141,8 +141,8 @@ func (p *pacer) reserve(count uint64) uint64 {
 	return max(count/5+min(count%5, 1), need)
 }
 
-// look calls pace if the lock is free. If it is not, a later call looks again.
-func (s *Sequence) look() {
+// checkPace calls pace if the lock is free. If it is not, a later call looks again.
+func (s *Sequence) checkPace() {
 	if s.mu.TryLock() {
 		s.pace(s.cfg.Clock())
 		s.mu.Unlock()

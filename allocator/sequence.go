@@ -108,7 +108,7 @@ func (s *Sequence) TryNext(count uint64) (n Numbers, ok bool) {
 	if b := s.current.Load(); b != nil && s.revision.Load() == s.seen.Load() && (b.PeriodEnd == 0 || !s.over(b, s.cfg.Clock())) {
 		if index, ok := b.take(count); ok {
 			if index+count >= b.mark.Load() {
-				s.look()
+				s.checkPace()
 			}
 			return b.numbers(index, count), true
 		}
@@ -161,7 +161,7 @@ func (s *Sequence) DropBefore(token uint64) {
 	defer s.mu.Unlock()
 	s.ledger.floor = max(s.ledger.floor, token)
 	s.pacer.overtaken(s.cfg.Clock().Mono)
-	s.weed()
+	s.dropOutdated()
 }
 
 // SequenceStats counts what a [Sequence] did since it was opened.

@@ -89,10 +89,10 @@ func (f *filler) run() {
 		case <-wake:
 		case <-timer.C:
 		case a := <-f.answers:
-			f.take(a)
+			f.addAnswer(a)
 		case <-f.b.life.Done():
 			if f.under {
-				f.take(<-f.answers)
+				f.addAnswer(<-f.answers)
 			}
 			f.drop(math.MinInt64)
 			return
@@ -126,8 +126,8 @@ func (f *filler) request(now int64) {
 	}()
 }
 
-// take adds the IDs of an answer to the buffer, or notes its error.
-func (f *filler) take(a fillAnswer) {
+// addAnswer adds the IDs of an answer to the buffer, or notes its error.
+func (f *filler) addAnswer(a fillAnswer) {
 	b := f.b
 	f.under = false
 	defer b.filled.Send()

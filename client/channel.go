@@ -90,7 +90,7 @@ func (ch *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method 
 func (ch *channel) update(seeds, learned []string) {
 	all := distinct(slices.Concat(learned, seeds))
 	ch.caller.standing.learn(all, learned)
-	ch.streams.keep(all)
+	ch.streams.closeOthers(all)
 	ch.resolver.UpdateState(addresses(all))
 }
 

@@ -76,7 +76,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 		}
 	}
 	t.choose(best.addr, least < avoided && fresh > 1)
-	return balancer.PickResult{SubConn: best.SubConn, Done: t.standing.take(best.addr)}, nil
+	return balancer.PickResult{SubConn: best.SubConn, Done: t.standing.countCall(best.addr)}, nil
 }
 
 // Objections to a member, in ascending order. The sum of a member's objections decides.

@@ -77,9 +77,9 @@ func (s *standing) trust(addr string) {
 	delete(s.suspects, addr)
 }
 
-// take counts a call to a member, and returns the function to run after the call. If the member is suspected, or was and
+// countCall counts a call to a member, and returns the function to run after the call. If the member is suspected, or was and
 // has not answered since, the suspicion starts again: no more than one call has to wait if the member still hangs.
-func (s *standing) take(addr string) (done func(balancer.DoneInfo)) {
+func (s *standing) countCall(addr string) (done func(balancer.DoneInfo)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[addr]++

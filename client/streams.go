@@ -170,8 +170,8 @@ func (l *line) usable() bool {
 	return l.stream != nil && l.stream.Open()
 }
 
-// keep closes the streams to all addresses except these, so that their connections can be closed.
-func (s *streams) keep(addrs []string) {
+// closeOthers closes the streams to all addresses except these, so that their connections can be closed.
+func (s *streams) closeOthers(addrs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for addr, l := range s.lines {

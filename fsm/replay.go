@@ -50,7 +50,7 @@ type trail struct {
 // newest fsm_version to accept.
 func NewReplay(s *State, supported uint32) *Replay {
 	r := &Replay{state: s, supported: supported, answers: s.answers.kept(), high: map[cellOwner]int64{}, sequences: map[string]*trail{}}
-	r.look()
+	r.raiseMaxima()
 	return r
 }
 
@@ -76,7 +76,7 @@ func (r *Replay) Apply(log *raft.Log) error {
 		return result.Halted
 	}
 	r.follow(name)
-	r.look()
+	r.raiseMaxima()
 	return nil
 }
 
@@ -88,8 +88,8 @@ func sequenceOf(cmd *commandv1.Command) string {
 	)
 }
 
-// look raises the maxima to those of the present configuration.
-func (r *Replay) look() {
+// raiseMaxima raises the maxima to those of the present configuration.
+func (r *Replay) raiseMaxima() {
 	if len(r.state.layouts) > 0 { // without one, no window was granted: a new cluster sets its configuration first
 		r.maxWindow = max(r.maxWindow, r.state.Config().GetMaxWindowMs())
 	}
@@ -168,7 +168,7 @@ func (r *Replay) State() (*State, error) {
 // covering returns a sequence that covers all of the trail.
 func (t *trail) covering() *sequence {
 	q := *t.last
-	q.keep()
+	q.forbidReturn()
 	if t.period > q.period {
 		q.moveTo(q.spec.start)
 		q.period = t.period

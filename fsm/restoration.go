@@ -122,7 +122,7 @@ func (s *State) freeze(r Restoration, until int64) error {
 	for old, deleted := range s.sequences.all() {
 		q := *old
 		q.frozen = true
-		q.keep()
+		q.forbidReturn()
 		if q.spec.resets() {
 			period, err := r.lastPeriod(q.spec, deleted, until)
 			if err != nil {

@@ -110,11 +110,11 @@ func (q *sequence) startPeriod(period int32) {
 // moveTo makes n the next number.
 func (q *sequence) moveTo(n int64) {
 	q.base, q.granted, q.lastFrom, q.spent = n, 0, 0, false
-	q.keep()
+	q.forbidReturn()
 }
 
-// keep makes the last block one that cannot be returned.
-func (q *sequence) keep() { q.lastToken, q.lastKeyHash = 0, [hashBytes]byte{} }
+// forbidReturn makes the last block one that cannot be returned.
+func (q *sequence) forbidReturn() { q.lastToken, q.lastKeyHash = 0, [hashBytes]byte{} }
 
 // grant grants the next count numbers, at most as many as remain. The block can be
 // returned under its token with the key of the hash, if the token is not 0.
@@ -122,7 +122,7 @@ func (q *sequence) grant(count, token uint64, keyHash [hashBytes]byte) {
 	first, _ := q.next()
 	q.lastFrom, q.lastToken, q.lastKeyHash = q.granted, token, keyHash
 	if token == 0 || !q.used.behind(first, q.spec.increment) {
-		q.keep() // forced to repeat numbers: no record tells what else was granted here
+		q.forbidReturn() // forced to repeat numbers: no record tells what else was granted here
 	}
 	q.granted += count
 	last, _ := q.last()
@@ -135,7 +135,7 @@ func (q *sequence) grant(count, token uint64, keyHash [hashBytes]byte) {
 func (q *sequence) giveBack(unused uint64) {
 	first := numberAt(q.base, q.lastFrom, q.spec.increment)
 	q.granted -= unused
-	q.keep()
+	q.forbidReturn()
 	switch {
 	case q.granted > q.lastFrom:
 		last, _ := q.last()

@@ -176,7 +176,7 @@ func (q *sequence) updated(index uint64, spec *sequenceSpec, next *int64) *seque
 		return &u
 	}
 	u.numbering = index
-	u.keep()
+	u.forbidReturn()
 	following, ok := q.next()
 	switch {
 	case next != nil:

@@ -48,15 +48,15 @@ func (m *moved) run(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
-			m.look(ctx)
+			m.compareAddresses(ctx)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// look compares the addresses once. A host that cannot be resolved, or resolves to this machine only, has not moved.
-func (m *moved) look(ctx context.Context) {
+// compareAddresses compares the addresses once. A host that cannot be resolved, or resolves to this machine only, has not moved.
+func (m *moved) compareAddresses(ctx context.Context) {
 	found, err := m.lookup(ctx, m.host)
 	if err != nil || len(found) == 0 || found[0].IP.IsLoopback() {
 		return

@@ -52,7 +52,7 @@ func (m *Member) Standing(s fsm.Sequence) Standing {
 
 // stands adds the leader's memory to what the replica knows of a sequence; ok is false if the sequence has changed.
 func (s *strictSequence) stands(st *Standing) (ok bool) {
-	if s.look(nil) != nil {
+	if s.checkDefinition(nil) != nil {
 		return false
 	}
 	s.mu.Lock()

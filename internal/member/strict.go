@@ -75,7 +75,7 @@ func (s *strictSequence) record(ctx context.Context, count uint64, requestID str
 	// The numbers left in memory come before those of this request, so they cannot be issued
 	// after them; if the block cannot be returned either, it is skipped.
 	_ = s.numbers.Return(ctx)
-	block, granted, err := s.lt.m.allocateBlock(ctx, s.name, count, blockOf{requestID: requestID}, s.look)
+	block, granted, err := s.lt.m.allocateBlock(ctx, s.name, count, blockOf{requestID: requestID}, s.checkDefinition)
 	if err != nil {
 		return Numbering{}, err
 	}
@@ -91,7 +91,7 @@ func (s *strictSequence) record(ctx context.Context, count uint64, requestID str
 
 // last returns the last number that was issued by any member.
 func (s *strictSequence) last(ctx context.Context) (number int64, ok bool, err error) {
-	if err := s.look(nil); err != nil {
+	if err := s.checkDefinition(nil); err != nil {
 		return 0, false, err
 	}
 	if now, ok := s.lt.m.fsm.Sequence(s.name); ok {
@@ -108,10 +108,10 @@ func (s *strictSequence) last(ctx context.Context) (number int64, ok bool, err e
 	return gave.number, gave.known, nil
 }
 
-// look is called before each proposal of a block. It refuses if the sequence was deleted and created again, because the blocks
+// checkDefinition is called before each proposal of a block. It refuses if the sequence was deleted and created again, because the blocks
 // of that incarnation belong to another strictSequence. After the term began, and after the sequence was
 // changed, all granted numbers count as issued, because none of them was granted to this leader.
-func (s *strictSequence) look(*definition) error {
+func (s *strictSequence) checkDefinition(*definition) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, ok := s.lt.m.fsm.Sequence(s.name)
@@ -129,7 +129,7 @@ func (s *strictSequence) look(*definition) error {
 
 // AllocateBlock implements allocator.BlockGranter.
 func (s *strictSequence) AllocateBlock(ctx context.Context, _ string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
-	block, _, err := s.lt.m.allocateBlock(ctx, s.name, count, blockOf{keyHash: hashOf(key)}, s.look)
+	block, _, err := s.lt.m.allocateBlock(ctx, s.name, count, blockOf{keyHash: hashOf(key)}, s.checkDefinition)
 	return block, err
 }
 

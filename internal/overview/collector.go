@@ -61,10 +61,10 @@ func (c *collector) run(ctx context.Context) {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
 	for {
-		c.look(ctx)
+		c.composeIfDue(ctx)
 		select {
 		case a := <-c.answers:
-			c.note(a)
+			c.recordAnswer(a)
 		case <-ticker.C:
 		case <-ctx.Done():
 			return
@@ -72,8 +72,8 @@ func (c *collector) run(ctx context.Context) {
 	}
 }
 
-// look composes an overview and publishes it if it is due or shows a change.
-func (c *collector) look(ctx context.Context) {
+// composeIfDue composes an overview and publishes it if it is due or shows a change.
+func (c *collector) composeIfDue(ctx context.Context) {
 	now := c.hub.now()
 	since := now.Mono - c.published.Mono
 	first := c.published == clock.Reading{}
@@ -160,8 +160,8 @@ func (c *collector) ask(ctx context.Context, id string) {
 	}
 }
 
-// note records the result of a request.
-func (c *collector) note(a answer) {
+// recordAnswer records the result of a request.
+func (c *collector) recordAnswer(a answer) {
 	p := c.peers[a.id]
 	if p == nil {
 		return
@@ -181,7 +181,7 @@ func (c *collector) note(a answer) {
 }
 
 func (p *peer) hear(s *snowraftv1.GetStatusResponse, now clock.Reading, taken int64) {
-	p.rates.note(s.GetIssued(), now.Mono)
+	p.rates.recordCounters(s.GetIssued(), now.Mono)
 	p.status, p.seen, p.taken, p.broken, p.asked, p.quiet = s, now, taken, false, true, quiet{}
 }
 

@@ -33,7 +33,7 @@ func (c *collector) compose(now clock.Reading, members []*snowraftv1.Member) *sn
 		self := &snowraftv1.Member{Id: own.GetMemberId(), Name: own.GetName(), Role: own.GetRole(), Alive: true, Version: own.GetVersion()}
 		o.Members = append(o.Members, c.view(self, own, now))
 	}
-	judge(o, c.evidence(now, members))
+	setVerdict(o, c.evidence(now, members))
 	return o
 }
 

@@ -13,8 +13,8 @@ type rates struct {
 	values [3]float64 // IDs, numbers, refusals per second
 }
 
-// note records the counters of an answer. Counters that fell belong to a restarted member.
-func (r *rates) note(now *snowraftv1.Issued, at int64) {
+// recordCounters records the counters of an answer. Counters that fell belong to a restarted member.
+func (r *rates) recordCounters(now *snowraftv1.Issued, at int64) {
 	if now == nil { // member of an older version
 		return
 	}

@@ -96,7 +96,7 @@ func (s *scene) quiet(q quiet, alive bool, members ...string) {
 }
 
 func (s *scene) judge() {
-	judge(s.o, evidence{own: s.own, statuses: s.statuses, replaced: s.replaced, older: s.older, leaderless: s.without, led: s.led})
+	setVerdict(s.o, evidence{own: s.own, statuses: s.statuses, replaced: s.replaced, older: s.older, leaderless: s.without, led: s.led})
 }
 
 // refuse makes a member issue no IDs.

@@ -17,8 +17,8 @@ const (
 // maxFindings is the largest number of findings in a verdict.
 const maxFindings = 64
 
-// judge sets the verdict of an overview, its leader and its quorum.
-func judge(o *snowraftv1.Overview, by evidence) {
+// setVerdict sets the verdict of an overview, its leader and its quorum.
+func setVerdict(o *snowraftv1.Overview, by evidence) {
 	f := &facts{Overview: o, evidence: by}
 	f.sort()
 	findings := f.findings()

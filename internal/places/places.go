@@ -203,8 +203,8 @@ func (p *Places) enter(place *Place, o *owner, bytes int64) {
 	p.resize(place, bytes)
 }
 
-// leave removes a place from its owner, and returns its bytes. Requires p.mu.
-func (p *Places) leave(place *Place) (bytes int64) {
+// removePlace removes a place from its owner, and returns its bytes. Requires p.mu.
+func (p *Places) removePlace(place *Place) (bytes int64) {
 	o, bytes := place.owner, p.price+place.counted.Load()
 	p.resize(place, -bytes)
 	place.host.places.Remove(place.at)
@@ -255,7 +255,7 @@ func (place *Place) Serve(token uint64, idler Idler) bool {
 	place.spoken.Store(true)
 	place.idler = idler
 	to = p.owner(id)
-	p.enter(place, to, p.leave(place))
+	p.enter(place, to, p.removePlace(place))
 	p.enforce(to)
 	return true
 }
@@ -267,7 +267,7 @@ func (place *Place) Distrust() {
 	defer p.mu.Unlock()
 	if place.owner != nil && place.spoken.Load() && place.owner.id != kept {
 		place.spoken.Store(false)
-		bytes := p.leave(place)
+		bytes := p.removePlace(place)
 		p.enter(place, p.owner(silent), bytes)
 	}
 }
@@ -310,7 +310,7 @@ func (p *Places) release(place *Place) {
 	if place.owner == nil {
 		return
 	}
-	p.leave(place)
+	p.removePlace(place)
 	place.owner, place.host, place.at = nil, nil, nil
 	place.evict, place.idler = nil, nil // p.idle may hold the place for long
 	if p.from[place.origin]--; p.from[place.origin] == 0 {

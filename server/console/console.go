@@ -163,8 +163,8 @@ func (c *Console) overview(ctx context.Context) (*snowraftv1.Overview, error) {
 	return c.watches.newest(ctx)
 }
 
-// judge returns the viewer of a request, with a context that has the viewer's principal.
-func (c *Console) judge(r *http.Request) (viewer, error) {
+// identifyViewer returns the viewer of a request, with a context that has the viewer's principal.
+func (c *Console) identifyViewer(r *http.Request) (viewer, error) {
 	v := viewer{ctx: trust.WithAddress(r.Context(), r.RemoteAddr)}
 	if c.cfg.Authenticate == nil {
 		return v, nil

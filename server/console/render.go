@@ -85,7 +85,7 @@ func (p *page) Scopes() []trust.Scope { return p.scopes }
 
 // show answers with a page. It returns the error that the page shows.
 func (c *Console) show(w http.ResponseWriter, r *http.Request, p *page, refused string) error {
-	v, err := c.judge(r)
+	v, err := c.identifyViewer(r)
 	render := func() ([]byte, error) { return c.render(r, p, v, err, refused) }
 	var body []byte
 	if rights, denied := c.rights(v.ctx); refused != "" || err != nil || denied != nil || v.expired {

@@ -104,12 +104,12 @@ func sequenceOf(v *snowraftv1.SequenceView) sequenceRow {
 	if per := v.GetGrantedPerSecond(); per > 0 && row.Bounded && !v.GetPeriodOver() {
 		row.EndsIn = span(int64(min(float64(s.GetRemaining())/per, 1e9) * 1000))
 	}
-	row.judge(s)
+	row.setState(s)
 	return row
 }
 
-// judge sets the state of a sequence, and the commands that change it.
-func (r *sequenceRow) judge(s *snowraftv1.Sequence) {
+// setState sets the state of a sequence, and the commands that change it.
+func (r *sequenceRow) setState(s *snowraftv1.Sequence) {
 	name := shell(s.GetName())
 	if strings.HasPrefix(name, "-") {
 		name = "-- " + name

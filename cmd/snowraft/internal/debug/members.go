@@ -78,7 +78,7 @@ func (g *gathering) list(ctx context.Context) error {
 		return err
 	}
 	for _, m := range resp.GetMembers() {
-		g.note(m.GetId(), m.GetName(), m.GetApiAddress())
+		g.noteMember(m.GetId(), m.GetName(), m.GetApiAddress())
 	}
 	for _, address := range g.remote.Addresses {
 		one, err := g.remote.At(address)
@@ -88,7 +88,7 @@ func (g *gathering) list(ctx context.Context) error {
 		status, err := one.Cluster.GetStatus(ctx, &snowraftv1.GetStatusRequest{})
 		one.Close()
 		if err == nil { // otherwise only the API address identifies the member
-			g.note(status.GetMemberId(), status.GetName(), address)
+			g.noteMember(status.GetMemberId(), status.GetName(), address)
 		}
 	}
 	if len(g.Members) == 0 {
@@ -98,7 +98,7 @@ func (g *gathering) list(ctx context.Context) error {
 	return nil
 }
 
-func (g *gathering) note(id, name, address string) {
+func (g *gathering) noteMember(id, name, address string) {
 	i := slices.IndexFunc(g.Members, func(m Member) bool { return m.ID == id })
 	if i < 0 {
 		i = len(g.Members)

@@ -42,7 +42,7 @@ run at every start of a machine or container: it keeps the secret of an existing
 				return cli.Usagef("--if-missing: cannot be used without --out")
 			}
 			if _, err := os.Lstat(out); err == nil {
-				return keep(p, out)
+				return showExisting(p, out)
 			}
 		}
 		s := trust.NewSecret()
@@ -57,8 +57,8 @@ run at every start of a machine or container: it keeps the secret of an existing
 	})
 }
 
-// keep prints the secret of an existing file, which must be a secret file.
-func keep(p *cli.Printer, path string) error {
+// showExisting prints the secret of an existing file, which must be a secret file.
+func showExisting(p *cli.Printer, path string) error {
 	keys, err := open(path)
 	if err != nil {
 		return err

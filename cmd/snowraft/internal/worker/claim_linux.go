@@ -73,16 +73,16 @@ func takeAny(dir string) (*os.File, error) {
 		return nil, err
 	}
 	for _, name := range files {
-		if f, err := take(name); f != nil || err != nil {
+		if f, err := lockFile(name); f != nil || err != nil {
 			return f, err
 		}
 	}
 	return nil, nil
 }
 
-// take locks a file. It returns nil if another process has locked it, or the file is gone. The lock belongs to the open file, which
+// lockFile locks a file. It returns nil if another process has locked it, or the file is gone. The lock belongs to the open file, which
 // the command inherits.
-func take(name string) (*os.File, error) {
+func lockFile(name string) (*os.File, error) {
 	fd, err := unix.Open(name, unix.O_RDONLY, 0) // without O_CLOEXEC
 	switch {
 	case errors.Is(err, unix.ENOENT):

@@ -198,18 +198,18 @@ func (w *wrapper) supervise(timeout time.Duration) (code int, err error) {
 		}
 		switch verdict, why := w.clock.Verdict(rules); verdict {
 		case deadline.Kill:
-			w.note(why)
+			w.noteEnding(why)
 			w.child.Kill()
 			if overdue == nil {
 				overdue = time.After(patience)
 			}
 		case deadline.Stop:
-			w.note(why)
+			w.noteEnding(why)
 			w.child.Stop()
 		case deadline.Early, deadline.Run:
 		}
 		if w.holds.lost() {
-			w.note("the worker was lost")
+			w.noteEnding("the worker was lost")
 			w.child.Stop()
 		}
 		select {
@@ -217,10 +217,10 @@ func (w *wrapper) supervise(timeout time.Duration) (code int, err error) {
 			if !ok {
 				reports = nil
 			}
-			w.take(r)
+			w.handleReport(r)
 		case <-gone:
 			for r := range w.child.Reports() {
-				w.take(r)
+				w.handleReport(r)
 			}
 			return w.finish(timeout)
 		case s := <-w.signals:
@@ -239,8 +239,8 @@ func (w *wrapper) supervise(timeout time.Duration) (code int, err error) {
 	}
 }
 
-// note keeps the first reason why the lease ends the command.
-func (w *wrapper) note(why string) {
+// noteEnding keeps the first reason why the lease ends the command.
+func (w *wrapper) noteEnding(why string) {
 	if w.ending == "" {
 		w.ending = why
 		w.watch.change(func(s *watch) {
@@ -250,11 +250,11 @@ func (w *wrapper) note(why string) {
 	}
 }
 
-// take handles a report of the guard.
-func (w *wrapper) take(r contain.Report) {
+// handleReport handles a report of the guard.
+func (w *wrapper) handleReport(r contain.Report) {
 	switch {
 	case r.Ending != "":
-		w.note(r.Ending)
+		w.noteEnding(r.Ending)
 	case r.Started != 0:
 		w.watch.change(func(s *watch) {
 			s.up = w.ending == ""
