@@ -102,7 +102,7 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 func (l *lane) extend(held *lease, now clock.Reading) pause {
 	until, repeated := held.until(), l.extension != 0
 	if !repeated {
-		l.extension = drawExtension()
+		l.extension = DrawExtension()
 	}
 	var grant Grant
 	err := l.call(func(ctx context.Context) (err error) {
@@ -155,18 +155,14 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 	return pause{0, false}
 }
 
-// drawExtension returns a random ID for an extension. One ID is compared with one other, that of
+// DrawExtension returns a random ID for an extension, not 0. One ID is compared with one other, that of
 // the worker's last extension, and only under the same token, nonce and end, so 64 bits are enough.
 // They come from the operating system: a copy of this process would draw the same from a generator
 // in its memory.
-func drawExtension() uint64 {
-	for {
-		var b [8]byte
-		_, _ = rand.Read(b[:]) // never fails
-		if id := binary.BigEndian.Uint64(b[:]); id != 0 {
-			return id
-		}
-	}
+func DrawExtension() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return binary.BigEndian.Uint64(b[:]) | 1
 }
 
 // schedule sets the time of the next extension. It uses the monotonic clock, because the wall clock may jump;

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
@@ -212,7 +211,7 @@ func (h *HeldWorker) extendUntilLost(ctx context.Context) {
 			return
 		}
 		if extension == 0 {
-			extension = drawExtension()
+			extension = allocator.DrawExtension()
 		}
 		late := make(chan struct{})
 		unanswered := time.AfterFunc(left/8, func() {
@@ -289,12 +288,4 @@ func (h *HeldWorker) markLost(err error) {
 	h.setProblem(err)
 	h.opts.logger.Warn("worker lost", "worker", h.worker, "error", err)
 	close(h.lost)
-}
-
-// drawExtension returns a random number for an extension. It comes from the operating system: a copy of this process would
-// draw the same from a generator in its memory.
-func drawExtension() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return binary.BigEndian.Uint64(b[:]) | 1
 }
