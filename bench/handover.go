@@ -60,8 +60,8 @@ func (e *env) handOver(ctx context.Context, c *client.Client, members []*member,
 	if err != nil {
 		return all, err
 	}
-	run, end := context.WithCancel(ctx)
-	defer end()
+	run, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var running sync.WaitGroup
 	for _, of := range []struct {
 		result  **load.Result
@@ -81,7 +81,7 @@ func (e *env) handOver(ctx context.Context, c *client.Client, members []*member,
 			err = e.change(ctx, c, members, h, &all)
 		}
 	}
-	end()
+	cancel()
 	running.Wait()
 	if err != nil {
 		return all, err

@@ -122,8 +122,8 @@ type pauses [2]samples
 
 // during runs do while the callers make calls, and returns the duration of do.
 func (p *pauses) during(ctx context.Context, all [2]issuers, do func(context.Context) error) (took time.Duration, err error) {
-	run, end := context.WithCancel(ctx)
-	defer end()
+	run, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var results [2]*load.Result
 	var wg sync.WaitGroup
 	for i, of := range all {
@@ -136,7 +136,7 @@ func (p *pauses) during(ctx context.Context, all [2]issuers, do func(context.Con
 	}
 	took = elapsed()
 	err = errors.Join(err, pass(ctx, 100*time.Millisecond))
-	end()
+	cancel()
 	wg.Wait()
 	for i, r := range results {
 		if len(r.Failures) > 0 {

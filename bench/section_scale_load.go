@@ -100,8 +100,8 @@ type tenants struct {
 func (c *tenants) acquireAll(ctx context.Context, leader *member) (took time.Duration, err error) {
 	var started closers
 	defer started.close(&err)
-	run, end := context.WithCancel(ctx)
-	defer end()
+	run, cancel := context.WithCancel(ctx)
+	defer cancel()
 	callers, err := overOne(leader.api, 256, &started, func(conn *grpc.ClientConn) load.Caller {
 		workers := snowraftv1.NewWorkerServiceClient(conn)
 		return load.CallerFunc(func(ctx context.Context, _ *load.Receipt) error {
@@ -115,7 +115,7 @@ func (c *tenants) acquireAll(ctx context.Context, leader *member) (took time.Dur
 				ClockAtMs: wall().UnixMilli(), WindowMs: tenantWindow.Milliseconds(),
 			})
 			if c.grants[i] = resp.GetGrant(); c.granted.Add(1) == int64(len(c.grants)) || err != nil {
-				end()
+				cancel()
 			}
 			return err
 		})

@@ -36,9 +36,9 @@ type blocksWatch struct {
 	query     func(ctx context.Context) (blocksState, error)
 	onDeleted func() // called when the sequence does not exist any longer
 
-	life  context.Context
-	stop  context.CancelFunc
-	tasks sync.WaitGroup
+	life   context.Context
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
 
 	mu    sync.Mutex
 	first chan struct{} // closed after the first look since idle; nil if no such look is in progress
@@ -48,7 +48,7 @@ type blocksWatch struct {
 func newBlocksWatch(every time.Duration, ask func(ctx context.Context) (blocksState, error)) *blocksWatch {
 	w := &blocksWatch{every: every, query: ask}
 	w.latest.Store(new(blocksState))
-	w.life, w.stop = context.WithCancel(context.Background())
+	w.life, w.cancel = context.WithCancel(context.Background())
 	return w
 }
 
@@ -125,6 +125,6 @@ func (w *blocksWatch) end() {
 	w.mu.Lock()
 	w.ended = true
 	w.mu.Unlock()
-	w.stop()
+	w.cancel()
 	w.tasks.Wait()
 }

@@ -38,7 +38,7 @@ type Buffer struct {
 	wake    chan struct{}    // tells the filler that few IDs are left
 	filled  broadcast.Signal // sent after each answer to the filler
 	life    context.Context
-	stop    context.CancelFunc
+	cancel  context.CancelFunc
 	tasks   sync.WaitGroup
 
 	starved atomic.Bool   // a caller found the buffer empty
@@ -63,7 +63,7 @@ func NewBuffer(ids *IDs, opts ...BufferOption) (*Buffer, error) {
 func newBuffer(fetch func(ctx context.Context, count uint64) ([]Range, error), timeout time.Duration, o bufferOptions) *Buffer {
 	b := &Buffer{opts: o, timeout: timeout, wake: make(chan struct{}, 1)}
 	b.current.Store(new(chunk))
-	b.life, b.stop = context.WithCancel(context.Background())
+	b.life, b.cancel = context.WithCancel(context.Background())
 	b.tasks.Go(newFiller(b, fetch).run)
 	return b
 }
@@ -117,7 +117,7 @@ func (b *Buffer) TryNext() (id int64, ok bool) {
 // Close stops the Buffer's goroutines and drops the IDs that it holds. Waiting calls and later calls fail with
 // ErrClosed. Close returns nil.
 func (b *Buffer) Close() error {
-	b.stop()
+	b.cancel()
 	b.tasks.Wait()
 	return nil
 }

@@ -25,16 +25,16 @@ type channel struct {
 	*grpc.ClientConn
 	caller   *caller
 	resolver *manual.Resolver
-	stop     context.CancelFunc // ends the pauses between tries
+	cancel   context.CancelFunc // ends the pauses between tries
 	members  *members
 	streams  *streams // streams for the requests of one method
 }
 
 func newChannel(service string, seeds []string, o *options, m *members, r *receipt.Latest) (*channel, error) {
-	life, stop := context.WithCancel(context.Background())
+	life, cancel := context.WithCancel(context.Background())
 	ch := &channel{
 		caller:   &caller{opts: o, standing: newStanding(seeds), receipts: r, life: life},
-		resolver: manual.NewBuilderWithScheme("snowraft"), stop: stop, members: m,
+		resolver: manual.NewBuilderWithScheme("snowraft"), cancel: cancel, members: m,
 	}
 	ch.resolver.ResolveNowCallback = func(resolver.ResolveNowOptions) { m.changed() }
 	ch.resolver.InitialState(addresses(seeds))
@@ -55,7 +55,7 @@ func newChannel(service string, seeds []string, o *options, m *members, r *recei
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second, PermitWithoutStream: true}),
 	}, o.dial)...)
 	if err != nil {
-		stop()
+		cancel()
 		return nil, fmt.Errorf("client: %w", err)
 	}
 	ch.ClientConn, ch.caller.conn = conn, conn
@@ -95,7 +95,7 @@ func (ch *channel) update(seeds, learned []string) {
 }
 
 func (ch *channel) close() error {
-	ch.stop()
+	ch.cancel()
 	return ch.ClientConn.Close()
 }
 

@@ -219,11 +219,11 @@ func (c *coalescer[R]) call(b *batch[R], failed *former) {
 	b.calling = true
 	// The first caller's values let a trace show the purpose of the call.
 	values := context.WithValue(withoutMetadata(context.WithoutCancel(b.first)), interimKey{}, &b.interim)
-	bounded, stop := context.WithDeadline(context.WithValue(values, formerKey{}, failed), b.deadline)
+	bounded, cancelBounded := context.WithDeadline(context.WithValue(values, formerKey{}, failed), b.deadline)
 	ctx, cancel := context.WithCancelCause(bounded)
 	b.cancel = cancel
 	go func() {
-		defer stop()
+		defer cancelBounded()
 		answer, err := c.fetch(ctx, b.count, b.after)
 		c.finish(b, answer, err)
 	}()

@@ -35,7 +35,7 @@ type Generator struct {
 	problem error            // error of the last attempt to open the lanes; nil if there was none
 	closed  bool
 
-	stop    context.CancelFunc
+	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
 
@@ -52,8 +52,8 @@ func NewGenerator(c *Client, opts ...GeneratorOption) (*Generator, error) {
 	if _, err := rand.Read(g.nonce[:]); err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	g.stop = stop
+	ctx, cancel := context.WithCancel(context.Background())
+	g.cancel = cancel
 	g.running.Go(func() { g.open(ctx) })
 	g.running.Go(func() { g.judge.run(ctx) })
 	return g, nil
@@ -157,7 +157,7 @@ func (g *Generator) Close(ctx context.Context) error {
 	g.closed = true
 	g.mu.Unlock()
 	g.news.Send()
-	g.stop()
+	g.cancel()
 	g.running.Wait()
 	if i := g.issuer.Load(); i != nil {
 		return i.Close(ctx)

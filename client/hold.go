@@ -33,7 +33,7 @@ type HeldWorker struct {
 	token   uint64
 	from    int64
 
-	stop    context.CancelFunc
+	cancel  context.CancelFunc
 	running sync.WaitGroup
 	lost    chan struct{} // closed by keep, the only goroutine that extends
 
@@ -94,7 +94,7 @@ func (h *HeldWorker) begin(ctx context.Context, c *Client) error {
 	if err := h.acquire(ctx); err != nil {
 		return err
 	}
-	ctx, h.stop = context.WithCancel(context.Background())
+	ctx, h.cancel = context.WithCancel(context.Background())
 	h.running.Go(func() { h.extendUntilLost(ctx) })
 	h.running.Go(func() { h.judge.run(ctx) })
 	return nil
@@ -183,7 +183,7 @@ func (h *HeldWorker) end() bool {
 	first := !h.ended
 	h.ended = true
 	h.mu.Unlock()
-	h.stop()
+	h.cancel()
 	h.running.Wait()
 	select {
 	case <-h.lost:

@@ -36,11 +36,11 @@ type members struct {
 	ask      snowraftv1.ClusterServiceClient
 	channels []*channel
 
-	news  chan struct{} // a connection broke
-	begin sync.Once
-	life  context.Context
-	end   context.CancelFunc
-	done  sync.WaitGroup
+	news   chan struct{} // a connection broke
+	begin  sync.Once
+	life   context.Context
+	cancel context.CancelFunc
+	done   sync.WaitGroup
 }
 
 func newMembers(seeds []string) *members {
@@ -48,7 +48,7 @@ func newMembers(seeds []string) *members {
 		seeds: seeds, ever: make(map[string]bool), pause: lookPause, every: lookEvery, limit: lookFor,
 		news: make(chan struct{}, 1),
 	}
-	m.life, m.end = context.WithCancel(context.Background())
+	m.life, m.cancel = context.WithCancel(context.Background())
 	return m
 }
 
@@ -58,7 +58,7 @@ func (m *members) start() { m.begin.Do(func() { m.done.Go(m.run) }) }
 // stop stops following the membership and waits for the goroutine.
 func (m *members) stop() {
 	m.begin.Do(func() {}) // waits for a start in progress and prevents later ones
-	m.end()
+	m.cancel()
 	m.done.Wait()
 }
 

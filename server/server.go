@@ -123,14 +123,14 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	go s.usage.run(s.Done())
 	s.moved.events = s.member.Events()
-	while, done := context.WithCancel(context.Background())
+	while, cancel := context.WithCancel(context.Background())
 	go s.warnInitial(while)
 	go s.moved.run(while)
 	if cfg.ThriftAddr != "" {
 		go s.createTwitter(while, twitter)
 	}
 	go func() {
-		defer done()
+		defer cancel()
 		select {
 		case <-s.member.Node().Failed():
 			err := s.member.Node().Failure()

@@ -87,8 +87,8 @@ type Member struct {
 	judging    chan struct{}              // one element while this leader judges a claim
 	leaderTerm atomic.Pointer[leaderTerm] // nil while this member does not lead
 
-	stop context.CancelFunc
-	wg   sync.WaitGroup
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
 }
 
 // Open starts a member, which the caller must close. It returns before the member has joined a cluster or found a
@@ -130,8 +130,8 @@ func Open(cfg Config) (*Member, error) {
 	m.claims = receipt.Relay[position.Position]{Settles: m.settles, Pass: m.passClaim, Retry: node.LeaderChanged, Now: m.monotonic}
 	close(m.opened)
 	m.halt.then(node.Fail)
-	ctx, stop := context.WithCancel(context.Background())
-	m.stop = stop
+	ctx, cancel := context.WithCancel(context.Background())
+	m.cancel = cancel
 	m.wg.Go(func() { m.follow(ctx) })
 	m.wg.Go(func() { m.heed(ctx) })
 	m.wg.Go(func() { m.claims.Run(ctx) })
@@ -276,7 +276,7 @@ func (m *Member) Close(ctx context.Context) error {
 	if err := m.closeCounters(ctx); err != nil {
 		m.logger.Warn("blocks not returned; their numbers are skipped", "error", err)
 	}
-	m.stop()
+	m.cancel()
 	err = m.node.Close(ctx)
 	m.wg.Wait()
 	return err

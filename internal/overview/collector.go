@@ -19,7 +19,7 @@ import (
 // further goroutine per member makes the requests and sends the results to answers.
 type collector struct {
 	hub       *Hub
-	stop      context.CancelFunc
+	cancel    context.CancelFunc
 	peers     map[string]*peer // keyed by ID, without the own member
 	self      peer
 	answers   chan answer
@@ -33,7 +33,7 @@ type collector struct {
 
 // peer is the latest information about a member.
 type peer struct {
-	stop   context.CancelFunc
+	cancel context.CancelFunc
 	asked  bool // a request had a result, or the member has no address
 	broken bool // the last request found no connection
 	quiet  quiet
@@ -52,12 +52,12 @@ type answer struct {
 	got    clock.Reading
 }
 
-func newCollector(h *Hub, stop context.CancelFunc) *collector {
-	return &collector{hub: h, stop: stop, peers: make(map[string]*peer), answers: make(chan answer)}
+func newCollector(h *Hub, cancel context.CancelFunc) *collector {
+	return &collector{hub: h, cancel: cancel, peers: make(map[string]*peer), answers: make(chan answer)}
 }
 
 func (c *collector) run(ctx context.Context) {
-	defer c.stop()
+	defer c.cancel()
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
 	for {
@@ -115,9 +115,9 @@ func (c *collector) meet(ctx context.Context, own string, members []*snowraftv1.
 			p = &peer{}
 			c.peers[m.GetId()], c.met = p, c.hub.now().Mono
 		}
-		if p.stop == nil && m.GetApiAddress() != "" {
-			asking, stop := context.WithCancel(ctx)
-			p.stop = stop
+		if p.cancel == nil && m.GetApiAddress() != "" {
+			asking, cancel := context.WithCancel(ctx)
+			p.cancel = cancel
 			c.hub.wg.Go(func() { c.ask(asking, m.GetId()) })
 		}
 		if m.GetApiAddress() == "" {
@@ -126,8 +126,8 @@ func (c *collector) meet(ctx context.Context, own string, members []*snowraftv1.
 	}
 	for id, p := range c.peers {
 		if !present[id] {
-			if p.stop != nil {
-				p.stop()
+			if p.cancel != nil {
+				p.cancel()
 			}
 			delete(c.peers, id)
 		}

@@ -142,8 +142,8 @@ func (h *Hub) use() {
 		}
 		h.end() // expired a moment ago
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	c := newCollector(h, stop)
+	ctx, cancel := context.WithCancel(context.Background())
+	c := newCollector(h, cancel)
 	h.runs = c
 	h.used = time.AfterFunc(linger, func() {
 		h.mu.Lock()
@@ -159,7 +159,7 @@ func (h *Hub) use() {
 func (h *Hub) end() {
 	if h.runs != nil {
 		h.used.Stop()
-		h.runs.stop()
+		h.runs.cancel()
 	}
 	h.runs, h.newest = nil, nil
 	h.changed.Send()

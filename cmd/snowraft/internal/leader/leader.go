@@ -49,8 +49,8 @@ waits up to 2 s for a leader.`,
 		Example: `  snowraft leader get
   snowraft leader get -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
-		moment, end := context.WithTimeout(ctx, min(patience, r.Timeout))
-		defer end()
+		moment, cancel := context.WithTimeout(ctx, min(patience, r.Timeout))
+		defer cancel()
 		for {
 			resp, err := r.Cluster.GetStatus(ctx, &snowraftv1.GetStatusRequest{})
 			if err != nil {

@@ -59,8 +59,8 @@ no secret, and finds out whether the port speaks TLS.`,
 		if err != nil {
 			return err
 		}
-		ctx, end := context.WithTimeout(cmd.Context(), timeout)
-		defer end()
+		ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+		defer cancel()
 		path, state := "/healthz", "healthy"
 		if ready {
 			path, state = "/readyz", "ready"

@@ -85,7 +85,7 @@ type screen struct {
 	in      *os.File // nil: not a terminal
 	style   cli.Style
 	before  *term.State // state of in before open
-	stop    context.CancelFunc
+	cancel  context.CancelFunc
 	closing sync.Once
 }
 
@@ -104,17 +104,17 @@ func newScreen(a *cli.App) *screen {
 
 // open takes over the terminal. The context ends when the user presses q or Ctrl-C.
 func (s *screen) open(ctx context.Context) (context.Context, error) {
-	ctx, stop := context.WithCancel(ctx)
-	s.stop = stop
+	ctx, cancel := context.WithCancel(ctx)
+	s.cancel = cancel
 	if s.in != nil {
 		before, err := term.MakeRaw(int(s.in.Fd()))
 		if err != nil {
-			stop()
+			cancel()
 			return nil, err
 		}
 		s.before = before
 		go func() { // lives as long as the process: a read cannot be canceled
-			defer stop()
+			defer cancel()
 			key := make([]byte, 1)
 			for {
 				if _, err := s.in.Read(key); err != nil || key[0] == 'q' || key[0] == 'Q' || key[0] == ctrlC {
@@ -132,7 +132,7 @@ const ctrlC = 3
 // close restores the terminal.
 func (s *screen) close() {
 	s.closing.Do(func() {
-		s.stop()
+		s.cancel()
 		_, _ = s.out.WriteString(leave) // fails only if the terminal is gone
 		if s.before != nil {
 			_ = term.Restore(int(s.in.Fd()), s.before)
