@@ -8,7 +8,7 @@ import (
 
 // Create creates a sequence like an INCR at this member.
 func (s *Server) Create(ctx context.Context, sequence string) (created bool, err error) {
-	return s.api.Create(ctx, sequence)
+	return s.api.Create(trust.WithPrincipal(ctx, trust.Open()), sequence)
 }
 
 // Move makes this member find its host at another address.

@@ -68,7 +68,7 @@ func forwards(t *testing.T, l *fakeLeader) func(ctx context.Context) (first int6
 	p := newPeers(func() (string, string) { return "follower", "cluster" }, nil, nil)
 	t.Cleanup(p.close)
 	return func(ctx context.Context) (int64, error) {
-		n, err := p.NextAtLeader(ctx, cluster.Member{ID: "leader", API: listener.Addr().String()}, "s", 1, "")
+		n, err := p.NextAtLeader(trust.WithPrincipal(ctx, trust.Open()), cluster.Member{ID: "leader", API: listener.Addr().String()}, "s", 1, "")
 		return n.First, err
 	}
 }

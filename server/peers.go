@@ -144,11 +144,7 @@ func (p *peers) mark(ctx context.Context, method string, req, reply any, cc *grp
 func (p *peers) marks(ctx context.Context, method string) (marks metadata.MD, as string) {
 	id, clusterID := p.identify()
 	marks = metadata.Pairs(rpc.ForwardedBy, id, rpc.ForwardedInto, clusterID)
-	caller := trust.PrincipalOf(ctx)
-	as = caller.Forwarded()
-	if p.keys == nil && caller == nil {
-		as = trust.Open().Actor()
-	}
+	as = trust.PrincipalOf(ctx).Forwarded()
 	if rule := rpc.RuleOf(method); as != "" && (rule == nil || rule.GetRight() != trust.RightMember) {
 		marks.Set(rpc.ForwardedFor, as)
 	}

@@ -92,11 +92,11 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		tokens.clock = &tokenClock{cluster: s.member.State().Observed(), read: s.member.Clock().Now}
 	}
 	router := route.New(s.member, s.peers)
-	issuer := s.Kernel().Issuer(kernel.FromMember(s.member, router, func(ctx context.Context) (context.Context, error) { return s.api.Acting(ctx) }))
+	s.Kernel().Source = kernel.FromMember(s.member, router, func(ctx context.Context) (context.Context, error) { return s.api.Acting(ctx) })
 	s.receipts = &receipts{trust: trust.Receipts{Keys: cfg.Keys}, history: s.member, logger: logger}
 	services := api.Config{
-		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
-		Ready: s.Ready, Issued: s.Kernel().Issued, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Pin: s.pin,
+		Member: s.member, Router: router, Kernel: s.Kernel(), Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
+		Ready: s.Ready, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Pin: s.pin,
 		OwnCertificate: cfg.OwnCertificate, AddressProblem: s.moved.problem, Dial: cfg.network().DialContext,
 		Debug: diagnose.New(diagnose.Source{
 			Member: s.member, Metrics: s.endpoints.Metrics(), Settings: s.settings(),
@@ -109,7 +109,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	s.api = api.New(services)
 	twitter := &twitterLayout{created: make(chan struct{})}
 	err = s.endpoints.Open(frontend.Behind{
-		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Accept: s.api.Accept, Serve: s.api.Serve,
+		Process: process{s.api, s}, Services: s.api.Register, Accept: s.api.Accept, Serve: s.api.Serve,
 		Before: s.api.Before, TLS: s.tls(), Plain: !cfg.ClientTLS, Events: s.member.Events(),
 		Twitter: twitter.wait, Receipts: s.receipts,
 	})

@@ -158,6 +158,7 @@ func (a *Authorizer) Authenticate(ctx context.Context, text string) (*Principal,
 
 // The names of callers without a token whose calls a member forwards; see [Principal.Forwarded].
 const (
+	forwardedOpen      = "open"
 	forwardedAdmin     = "admin"
 	forwardedAnonymous = "anonymous"
 )

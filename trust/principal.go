@@ -58,6 +58,9 @@ func Admin() *Principal { return admin }
 // Member returns the principal of a member's certificate. It may do everything.
 func Member(id string) *Principal { return &Principal{kind: kindMember, member: id} }
 
+// IsOpen reports whether the call is made in a cluster without a secret.
+func (p *Principal) IsOpen() bool { return p == open }
+
 // IsMember reports whether a member makes the call on its own behalf.
 func (p *Principal) IsMember() bool { return p != nil && p.kind == kindMember }
 
@@ -102,11 +105,13 @@ func (p *Principal) TokenName() string {
 func (p *Principal) Gone() bool { return p.source != nil && p.source.gone() }
 
 // Forwarded returns the caller that a member names when it forwards a call; it is not a secret. It is empty for
-// a call of the member's own, and in a cluster without a secret.
+// a call of the member's own.
 func (p *Principal) Forwarded() string {
 	switch {
 	case p == nil:
 		return ""
+	case p.kind == kindOpen:
+		return forwardedOpen
 	case p.kind == kindAdmin:
 		return forwardedAdmin
 	case p.kind == kindAnonymous:

@@ -27,8 +27,8 @@ func (c *clusterService) GetStatus(_ context.Context, req *snowraftv1.GetStatusR
 		FsmVersionSupported: node.Commands(), Config: ConfigMessage(m.State().ConfigValue()),
 	}
 	resp.Quorum = quorumMessage(node.Quorum())
-	ids, numbers := c.Issued()
-	resp.Issued = &snowraftv1.Issued{Ids: ids, Numbers: numbers, Refusals: c.Issuer.Refused()}
+	ids, numbers, refused := c.Kernel.Issued()
+	resp.Issued = &snowraftv1.Issued{Ids: ids, Numbers: numbers, Refusals: refused}
 	if leader, ok := node.Leader(); ok {
 		resp.LeaderId, resp.LeaderName = leader.ID, leader.Name
 	} else {
@@ -98,7 +98,7 @@ func reasonOf(err error) string {
 
 // ListMembers returns only the fields that routing needs if the caller does not have the right to read the status.
 func (c *clusterService) ListMembers(ctx context.Context, _ *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
-	routes := c.Keys != nil && trust.PrincipalOf(ctx).Authorize(trust.RightReadCluster, "") != nil
+	routes := trust.PrincipalOf(ctx).Authorize(trust.RightReadCluster, "") != nil
 	members := c.Member.Node().Members()
 	resp := &snowraftv1.ListMembersResponse{Quorum: quorumMessage(cluster.QuorumOf(members))}
 	for _, m := range members {

@@ -11,12 +11,13 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // GetConfig returns the configuration of this member's replica. For a forwarded call it returns the configuration as the leader.
 func (c *clusterService) GetConfig(ctx context.Context, _ *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
 	config := c.Member.State().ConfigValue()
-	if c.forwarded(ctx) {
+	if trust.RelayOf(ctx) != "" {
 		var err error
 		if config, err = c.Member.ConfigAtLeader(ctx); err != nil {
 			return nil, err

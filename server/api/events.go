@@ -43,7 +43,7 @@ func (v views) ListEvents(ctx context.Context, req *snowraftv1.ListEventsRequest
 	} else if _, err := v.Member.Node().Member(req.GetMember()); errors.Is(err, cluster.ErrUnknownMember) {
 		return nil, err
 	}
-	if !req.GetLocal() && !v.forwarded(ctx) {
+	if !req.GetLocal() && trust.RelayOf(ctx) == "" {
 		others, unreached := v.eventsOfOthers(ctx, req, size)
 		resp.Events, resp.UnreachedMembers = append(resp.Events, others...), unreached
 	}
@@ -85,7 +85,7 @@ func (v views) ownEvents(caller *trust.Principal, self string, kinds []snowraftv
 		if len(kinds) > 0 && !slices.Contains(kinds, kind) {
 			continue
 		}
-		if e.Named != "" && v.Keys != nil && !caller.Sees(e.Named) {
+		if e.Named != "" && !caller.Sees(e.Named) {
 			e.Text = strings.ReplaceAll(e.Text, " "+strconv.Quote(e.Named), "")
 		}
 		all = append(all, &snowraftv1.Event{

@@ -22,10 +22,11 @@ import (
 // serve it. It never forwards a forwarded call.
 func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	rule := rpc.RuleOf(info.FullMethod)
-	if s.Keys != nil && rule.AtLeader() && rule.GetChanges() && !s.forwarded(ctx) {
+	relayed := trust.RelayOf(ctx) != ""
+	if rule.AtLeader() && rule.GetChanges() && !relayed {
 		return s.withinRate(ctx, rule, req.(proto.Message), handler)
 	}
-	if s.forwarded(ctx) || !rule.AtLeader() {
+	if relayed || !rule.AtLeader() {
 		ctx, err := s.changing(ctx, rule)
 		if err != nil {
 			return nil, err
@@ -66,7 +67,7 @@ func (s *Services) withinRate(ctx context.Context, rule *rpc.Rule, req proto.Mes
 
 // Accept rejects calls that a member of another cluster forwards: this member may now have the address of that cluster's leader.
 func (s *Services) Accept(ctx context.Context, _ string) error {
-	if s.Keys != nil && trust.RelayOf(ctx) == "" {
+	if trust.RelayOf(ctx) == "" {
 		return nil
 	}
 	if into := metadata.ValueFromIncomingContext(ctx, rpc.ForwardedInto); len(into) > 0 && into[0] != s.Member.Node().ClusterID() {
@@ -92,12 +93,6 @@ func (s *Services) Acting(ctx context.Context) (context.Context, error) {
 // function names actors, and [member.Member] proposes nothing for a caller without one. The state machine judges the actor again, by
 // all changes since the index in the actor, so it misses no revocation.
 func (s *Services) acting(ctx context.Context, right string) (context.Context, error) {
-	if s.Keys == nil {
-		if !s.forwarded(ctx) || len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedFor)) > 0 { // else a member's own call
-			ctx = member.WithActor(ctx, member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN})
-		}
-		return ctx, nil
-	}
 	admission := trust.AdmissionOf(ctx)
 	p := admission.Principal()
 	if p == nil || admission.Right() != right {
@@ -109,6 +104,8 @@ func (s *Services) acting(ctx context.Context, right string) (context.Context, e
 	}
 	actor := member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ADMIN}
 	switch {
+	case p.IsOpen():
+		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN}
 	case p.IsMember():
 		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_MEMBER, Name: p.MemberID()}
 	case p.IsAnonymous():
@@ -119,14 +116,6 @@ func (s *Services) acting(ctx context.Context, right string) (context.Context, e
 	return member.WithActor(ctx, actor), nil
 }
 
-// forwarded reports whether another member sent this call.
-func (s *Services) forwarded(ctx context.Context) bool {
-	if s.Keys != nil {
-		return trust.RelayOf(ctx) != ""
-	}
-	return len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0
-}
-
 // askTimeout is the time that a member waits for the leader's answer to a call that it can answer itself, with less knowledge.
 const askTimeout = time.Second
 
@@ -135,7 +124,7 @@ const askTimeout = time.Second
 func askLeader[R proto.Message](ctx context.Context, s *Services, method string, req proto.Message) (reply R, ok bool) {
 	node := s.Member.Node()
 	leader, known := node.Leader()
-	if s.forwarded(ctx) || node.IsLeader() || !known || leader.ID == node.ID() {
+	if trust.RelayOf(ctx) != "" || node.IsLeader() || !known || leader.ID == node.ID() {
 		return reply, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)

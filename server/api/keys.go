@@ -41,14 +41,11 @@ func (s *Services) Create(ctx context.Context, sequence string) (created bool, e
 		return false, err
 	}
 	req := OnDemand(sequence)
-	if s.Keys != nil {
-		a, err := trust.PrincipalOf(ctx).Admit(kernel.Needed(createRule, req))
-		if err != nil {
-			return false, err
-		}
-		ctx = trust.WithAdmission(ctx, a)
+	a, err := trust.PrincipalOf(ctx).Admit(kernel.Needed(createRule, req))
+	if err != nil {
+		return false, err
 	}
-	reply, err := s.atLeader(ctx, createRule.Method, req, func(ctx context.Context, _ any) (any, error) {
+	reply, err := s.atLeader(trust.WithAdmission(ctx, a), createRule.Method, req, func(ctx context.Context, _ any) (any, error) {
 		return sequences{Services: s}.CreateSequence(ctx, req)
 	})
 	if errors.Is(err, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_REDIS_CREATE_OFF}) {

@@ -9,6 +9,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/snowflake"
+	"github.com/snowraft/snowraft/trust"
 )
 
 type layouts struct {
@@ -31,7 +32,7 @@ func (l layouts) CreateLayout(ctx context.Context, req *snowraftv1.CreateLayoutR
 // GetLayout answers a forwarded call as the leader: the forwarding member does not have the layout.
 func (l layouts) GetLayout(ctx context.Context, req *snowraftv1.GetLayoutRequest) (*snowraftv1.GetLayoutResponse, error) {
 	look := l.Member.Layout
-	if l.forwarded(ctx) {
+	if trust.RelayOf(ctx) != "" {
 		look = l.Member.LayoutAtLeader
 	}
 	found, err := look(ctx, req.GetName())

@@ -14,6 +14,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // sequences is the SequenceService of a member.
@@ -66,7 +67,7 @@ func (q sequences) needsStart(s *snowraftv1.Sequence) error {
 // GetSequence answers as the leader, or for a local request from the replica. A forwarded request always comes to the leader.
 func (q sequences) GetSequence(ctx context.Context, req *snowraftv1.GetSequenceRequest) (*snowraftv1.GetSequenceResponse, error) {
 	switch {
-	case q.forwarded(ctx):
+	case trust.RelayOf(ctx) != "":
 		return q.found(ctx, req, q.Member.SequenceAtLeader)
 	case req.GetLocal():
 		return q.found(ctx, req, q.Member.Sequence)

@@ -25,20 +25,17 @@ import (
 type Config struct {
 	Member  *member.Member
 	Router  *route.Router
-	Issuer  *kernel.Issuer
+	Kernel  *kernel.Kernel
 	Invoker Invoker
 	Name    string // name of the member
 	Version string // version of the program
 	Ready   func() error
-	// Issued returns the numbers of IDs and of sequence numbers that this member has issued since it started.
-	Issued func() (ids, numbers uint64)
 	// Verify returns the principal of a token's text; nil in an open cluster.
 	Verify func(ctx context.Context, text string) (*trust.Principal, error)
 	// Pin returns the pin by which clients verify the cluster; empty in an open cluster.
 	Pin    func() string
 	Logger *slog.Logger
-	// Keys are nil in an open cluster. Otherwise calls have principals, and a call is forwarded only if a member's certificate
-	// says so.
+	// Keys are nil in an open cluster.
 	Keys *trust.Keys
 	// Uses are those of tokens and secrets at this member; nil in an open cluster.
 	Uses *trust.Uses
@@ -79,11 +76,11 @@ func New(cfg Config) *Services {
 
 // Register registers all services. The server's interceptor calls Serve.
 func (s *Services) Register(g grpc.ServiceRegistrar) error {
-	snowraftv1.RegisterIdServiceServer(g, ids{IDs: IDs{Issuer: s.Issuer}, Services: s})
+	snowraftv1.RegisterIdServiceServer(g, ids{IDs: IDs{Kernel: s.Kernel}, Services: s})
 	snowraftv1.RegisterLayoutServiceServer(g, layouts{Services: s})
 	snowraftv1.RegisterWorkerServiceServer(g, workers{Services: s})
 	snowraftv1.RegisterClusterServiceServer(g, &clusterService{Services: s})
-	snowraftv1.RegisterSequenceServiceServer(g, sequences{Numbers: Numbers{Issuer: s.Issuer}, Services: s})
+	snowraftv1.RegisterSequenceServiceServer(g, sequences{Numbers: Numbers{Kernel: s.Kernel}, Services: s})
 	snowraftv1.RegisterTokenServiceServer(g, tokens{Services: s})
 	snowraftv1.RegisterOperationsServiceServer(g, &operations{Services: s})
 	snowraftv1.RegisterViewServiceServer(g, views{Services: s})
@@ -93,11 +90,7 @@ func (s *Services) Register(g grpc.ServiceRegistrar) error {
 
 // noteChange logs a change of the cluster with its actor.
 func (s *Services) noteChange(ctx context.Context, done string, about ...any) {
-	actor := trust.Open()
-	if s.Keys != nil {
-		actor = trust.PrincipalOf(ctx)
-	}
-	s.Logger.Info(done, append(about, "actor", actor.Actor())...) //nolint:sloglint // constants of the callers
+	s.Logger.Info(done, append(about, "actor", trust.PrincipalOf(ctx).Actor())...) //nolint:sloglint // constants of the callers
 }
 
 // CloseViews ends the streams of overviews, so that watching clients do not delay the shutdown. Later streams fail.

@@ -28,7 +28,7 @@ type Config struct {
 	// Conn connects to the process's own gRPC services, which check the rights of a context's principal.
 	Conn grpc.ClientConnInterface
 	// Authenticate returns the principal of a request and the token of its session. If the token is empty, the request's
-	// headers count. Authenticate is nil in an open cluster. rpc.FromError can read its errors.
+	// headers count. rpc.FromError can read its errors.
 	Authenticate func(r *http.Request, token string) (*trust.Principal, error)
 	Logger       *slog.Logger // nil: no log
 }
@@ -146,17 +146,14 @@ type viewer struct {
 	expired bool   // the session's token is no longer valid
 }
 
-// rights returns the admission of a viewer that may now read the overview. It is zero in an open cluster.
-func (c *Console) rights(ctx context.Context) (trust.Admission, error) {
-	if c.cfg.Authenticate == nil {
-		return trust.Admission{}, nil
-	}
+// rights returns the admission of a viewer that may now read the overview.
+func rights(ctx context.Context) (trust.Admission, error) {
 	return trust.PrincipalOf(ctx).Admit(trust.RightReadCluster, "")
 }
 
 // overview returns the newest overview for a viewer.
 func (c *Console) overview(ctx context.Context) (*snowraftv1.Overview, error) {
-	if _, err := c.rights(ctx); err != nil { // perhaps lost since the watch began
+	if _, err := rights(ctx); err != nil { // perhaps lost since the watch began
 		resp, err := c.api.View.GetOverview(ctx, &snowraftv1.GetOverviewRequest{})
 		return resp.GetOverview(), err
 	}
@@ -165,11 +162,7 @@ func (c *Console) overview(ctx context.Context) (*snowraftv1.Overview, error) {
 
 // identifyViewer returns the viewer of a request, with a context that has the viewer's principal.
 func (c *Console) identifyViewer(r *http.Request) (viewer, error) {
-	v := viewer{ctx: trust.WithAddress(r.Context(), r.RemoteAddr)}
-	if c.cfg.Authenticate == nil {
-		return v, nil
-	}
-	v.token = c.sessions.token(r)
+	v := viewer{ctx: trust.WithAddress(r.Context(), r.RemoteAddr), token: c.sessions.token(r)}
 	p, err := c.cfg.Authenticate(r, v.token)
 	if err != nil && v.token != "" {
 		if !isUnauthenticated(err) {

@@ -88,7 +88,7 @@ func (c *Console) show(w http.ResponseWriter, r *http.Request, p *page, refused 
 	v, err := c.identifyViewer(r)
 	render := func() ([]byte, error) { return c.render(r, p, v, err, refused) }
 	var body []byte
-	if rights, denied := c.rights(v.ctx); refused != "" || err != nil || denied != nil || v.expired {
+	if rights, denied := rights(v.ctx); refused != "" || err != nil || denied != nil || v.expired {
 		body, err = render()
 	} else {
 		of := view{r.URL.Path, r.URL.RawQuery, rights, v.token != ""}
@@ -108,7 +108,7 @@ func (c *Console) show(w http.ResponseWriter, r *http.Request, p *page, refused 
 func (c *Console) render(r *http.Request, p *page, v viewer, denied error, refused string) ([]byte, error) {
 	s := &sheet{
 		Page: p, Pages: pages, What: c.cfg.What, Version: c.cfg.Version, Assets: c.assets.prefix, Reload: int(p.reload.Seconds()),
-		Now: time.Now().UnixMilli(), Secured: c.cfg.Authenticate != nil, Refused: refused, Scopes: scopes(),
+		Now: time.Now().UnixMilli(), Secured: !trust.PrincipalOf(v.ctx).IsOpen(), Refused: refused, Scopes: scopes(),
 	}
 	query, err := r.URL.Query(), denied
 	if err == nil {

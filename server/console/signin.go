@@ -32,7 +32,7 @@ func (c *Console) session(w http.ResponseWriter, r *http.Request) (method string
 	if to == nil {
 		to = nowPage
 	}
-	if c.cfg.Authenticate == nil || r.PostForm.Has("out") {
+	if r.PostForm.Has("out") {
 		c.sessions.end(r)
 		http.SetCookie(w, cookie(r, ""))
 		redirect(w, r, to.path)
@@ -50,7 +50,7 @@ func (c *Console) session(w http.ResponseWriter, r *http.Request) (method string
 	return method, nil
 }
 
-// signIn starts a session with a token that the cluster accepts.
+// signIn starts a session with a token that the cluster accepts. An open cluster needs none.
 func (c *Console) signIn(r *http.Request, token string) (id string, err error) {
 	switch {
 	case token == "":
@@ -65,5 +65,8 @@ func (c *Console) signIn(r *http.Request, token string) (id string, err error) {
 		return "", err
 	}
 	c.sessions.end(r)
+	if p.IsOpen() {
+		return "", nil
+	}
 	return c.sessions.begin(token, p.TokenID())
 }

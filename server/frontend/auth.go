@@ -13,16 +13,18 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Auth authenticates the callers of a secured process. The nil Auth belongs to an open cluster, where each caller is
-// [trust.Open].
+// Auth authenticates callers.
 type Auth struct {
 	Tokens Tokens
-	Keys   *trust.Keys // nil in a gateway, which accepts no certificates of members or administrators
+	Keys   *trust.Keys // nil in an open cluster and in a gateway, which accept no certificates of members or administrators
 	Uses   *trust.Uses // nil: those of this process only
 }
 
-// Tokens authenticates tokens. [trust.Authorizer] and [trust.Remote] implement it. Its methods may be called from any
-// goroutine.
+// open reports whether each caller is [trust.Open].
+func (a *Auth) open() bool { return a.Tokens == Tokens(trust.Everyone{}) }
+
+// Tokens authenticates tokens. [trust.Authorizer], [trust.Remote] and [trust.Everyone] implement it. Its methods may be called
+// from any goroutine.
 type Tokens interface {
 	// Authenticate returns the principal of a token's text. The principal of an empty text is anonymous.
 	Authenticate(ctx context.Context, text string) (*trust.Principal, error)
@@ -30,42 +32,30 @@ type Tokens interface {
 	Forwarded(ctx context.Context, as string) (*trust.Principal, error)
 }
 
-// Caller returns the principal of an HTTP request that carries a token, which may be empty. The certificate of a member or
-// an administrator takes precedence over the token. The errors are those of [Tokens].
-func (a *Auth) Caller(r *http.Request, token string) (*trust.Principal, error) {
-	if a == nil {
-		return trust.Open(), nil
-	}
-	if p := principalOf(a.peer(r.TLS)); p != nil {
+// Caller returns the principal of an HTTP request, by its certificate, its Authorization header or a token that it has elsewhere,
+// in this order. The errors are those of [Tokens].
+func (a *Auth) Caller(r *http.Request, token string) (p *trust.Principal, err error) {
+	if p = a.certified(r.TLS); p != nil {
 		return p, nil
+	}
+	if header := r.Header["Authorization"]; header != nil {
+		if token, err = bearer(header); err != nil {
+			return nil, err
+		}
 	}
 	return a.Tokens.Authenticate(trust.WithAddress(r.Context(), r.RemoteAddr), token)
 }
 
-// Request returns the principal of an HTTP request, based on its Authorization header and its certificate.
-func (a *Auth) Request(r *http.Request) (*trust.Principal, error) {
-	if a == nil {
-		return trust.Open(), nil
+// certified returns the caller of a connection that needs no token: everyone in an open cluster, else a member or an administrator
+// with a certificate; nil for other callers.
+func (a *Auth) certified(state *tls.ConnectionState) *trust.Principal {
+	if a.open() {
+		return trust.Open()
 	}
-	token, err := bearer(r.Header["Authorization"])
-	if err != nil {
-		return nil, err
+	if a.Keys == nil || state == nil || len(state.PeerCertificates) == 0 {
+		return nil
 	}
-	return a.Caller(r, token)
-}
-
-// peer verifies the certificate of a connection and returns the peer that the certificate names.
-func (a *Auth) peer(state *tls.ConnectionState) trust.Peer {
-	if a == nil || a.Keys == nil || state == nil || len(state.PeerCertificates) == 0 {
-		return trust.Peer{}
-	}
-	return a.Keys.PeerOf(*state)
-}
-
-// principalOf returns the principal of a certificate; nil if the certificate belongs to neither a member nor an
-// administrator.
-func principalOf(peer trust.Peer) *trust.Principal {
-	switch peer.Role {
+	switch peer := a.Keys.PeerOf(*state); peer.Role {
 	case trust.RoleMember:
 		return trust.Member(peer.ID)
 	case trust.RoleAdmin:
@@ -89,31 +79,35 @@ func bearer(values []string) (token string, err error) {
 	return "", &trust.Denied{Unauthenticated: true, Fault: trust.FaultMalformed, Detail: `authorization: expected one header "Bearer TOKEN"`}
 }
 
-// authenticate returns the context of a gRPC call, with its principal.
-func (s *Server) authenticate(ctx context.Context) (context.Context, error) {
+// authenticate returns the caller of a gRPC call, and the context of the call, which names the member that forwards it. A member
+// makes a call of its own if it names no other caller.
+func (s *Server) authenticate(ctx context.Context) (context.Context, *trust.Principal, error) {
 	if fromHTTP(ctx) {
-		return ctx, nil // the HTTP port has authenticated the caller
+		return ctx, trust.PrincipalOf(ctx), nil // the HTTP port has authenticated the caller
 	}
-	conn := connectionOf(ctx)
-	p, err := conn.principal, error(nil)
-	switch {
-	case p.IsMember():
-		if len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0 {
-			ctx = trust.WithRelay(ctx, p.MemberID())
-		}
-		if as := metadata.ValueFromIncomingContext(ctx, rpc.ForwardedFor); len(as) > 0 {
-			p, err = s.auth.Tokens.Forwarded(ctx, as[0])
-		}
-	case p == nil:
-		var token string
-		if token, err = bearer(metadata.ValueFromIncomingContext(ctx, "authorization")); err == nil {
+	p := connectionOf(ctx).principal
+	if p == nil {
+		token, err := bearer(metadata.ValueFromIncomingContext(ctx, "authorization"))
+		if err == nil {
 			p, err = s.auth.Tokens.Authenticate(ctx, token)
 		}
+		return ctx, p, err
 	}
-	if err != nil {
-		return ctx, err
+	if !p.IsMember() && !p.IsOpen() {
+		return ctx, p, nil
 	}
-	return trust.WithPrincipal(ctx, p), nil
+	by := metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)
+	if len(by) > 0 {
+		if p.IsOpen() {
+			p = trust.Member(by[0])
+		}
+		ctx = trust.WithRelay(ctx, p.MemberID())
+	}
+	if as := metadata.ValueFromIncomingContext(ctx, rpc.ForwardedFor); p.IsMember() && len(as) > 0 {
+		p, err := s.auth.Tokens.Forwarded(ctx, as[0])
+		return ctx, p, err
+	}
+	return ctx, p, nil
 }
 
 // admit returns the context of a gRPC call, with its principal and admission, or an error if the caller lacks the right of the
@@ -123,24 +117,22 @@ func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req a
 	if isHealth(method) {
 		return ctx, nil
 	}
-	if s.auth == nil {
-		return ctx, connOf(ctx).Keep(trust.Open())
-	}
-	ctx, err := s.authenticate(ctx)
-	if err == nil && !trust.PrincipalOf(ctx).IsAnonymous() {
-		err = s.speak(ctx)
+	ctx, p, err := s.authenticate(ctx)
+	if err == nil && !p.IsAnonymous() {
+		err = s.keep(ctx, p)
 	}
 	switch {
 	case err != nil:
 	case rule == nil: // reflection
-		err = trust.PrincipalOf(ctx).Authorize(trust.RightAny, "")
+		err = p.Authorize(trust.RightAny, "")
 	case req != nil:
-		a, err := s.kernel.AdmitCall(ctx, rule, req)
+		a, err := s.kernel.AdmitCall(ctx, p, rule, req)
 		if err != nil {
 			return ctx, err
 		}
 		return trust.WithAdmission(ctx, a), nil
 	}
+	ctx = trust.WithPrincipal(ctx, p)
 	if err != nil {
 		s.kernel.AuditRefusal(ctx, rule, req, err)
 	}
@@ -156,12 +148,4 @@ func Address(ctx context.Context) string {
 		return p.Addr.String()
 	}
 	return ""
-}
-
-// relayed reports whether another member forwarded the call.
-func (a *Auth) relayed(ctx context.Context) bool {
-	if a == nil {
-		return len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0
-	}
-	return trust.RelayOf(ctx) != ""
 }

@@ -32,78 +32,55 @@ var (
 	createRule = rpc.RuleOf(snowraftv1.SequenceService_CreateSequence_FullMethodName)
 )
 
-// redisBackend implements [redis.Backend]. Its errors are gRPC statuses.
+// redisBackend implements [redis.Backend] by a kernel. Its errors are gRPC statuses.
 type redisBackend struct {
-	issuer *kernel.Issuer
 	Process
-	server *Server
+	kernel *kernel.Kernel
 }
 
 // Next issues count numbers of a sequence.
 func (b redisBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
-	a, err := b.server.kernel.Admit(ctx, trust.RightNextNumbers, sequence)
-	if err != nil {
-		return 0, 0, wire.Status(err)
-	}
-	n, err := b.issuer.Next(ctx, a, sequence, count, "")
-	return n.First, n.Increment, wire.Status(err)
+	n, err := b.kernel.Next(ctx, sequence, count, "")
+	return n.First, n.Increment, err
 }
 
 // Number issues count numbers of a sequence, with their texts.
 func (b redisBackend) Number(ctx context.Context, sequence string, count uint64) (redis.Numbering, error) {
-	a, err := b.server.kernel.Admit(ctx, trust.RightNextNumbers, sequence)
+	n, err := b.kernel.Next(ctx, sequence, count, "")
 	if err != nil {
-		return redis.Numbering{}, wire.Status(err)
-	}
-	n, err := b.issuer.Next(ctx, a, sequence, count, "")
-	if err != nil {
-		return redis.Numbering{}, wire.Status(err)
+		return redis.Numbering{}, err
 	}
 	return redis.Numbering{First: n.First, Increment: n.Increment, Period: n.Day(), Append: n.Append}, nil
 }
 
 // TryNext issues count numbers of a relaxed sequence if the numbers are in memory.
 func (b redisBackend) TryNext(ctx context.Context, sequence string, count uint64) (first, increment int64, ok bool) {
-	a, err := b.server.kernel.Admit(ctx, trust.RightNextNumbers, sequence)
-	if err != nil {
-		return 0, 0, false
-	}
-	n, ok := b.issuer.TryNext(ctx, a, sequence, count)
+	n, ok := b.kernel.TryNext(ctx, sequence, count)
 	return n.First, n.Increment, ok
 }
 
 // Last returns the last issued number.
 func (b redisBackend) Last(ctx context.Context, sequence string) (int64, bool, error) {
-	a, err := b.server.kernel.Admit(ctx, trust.RightReadSequence, sequence)
-	if err != nil {
-		return 0, false, wire.Status(err)
-	}
-	last, ok, err := b.issuer.Last(ctx, a, sequence)
-	return last, ok, wire.Status(err)
+	return b.kernel.Last(ctx, sequence)
 }
 
 // Ids appends count IDs of a layout.
-func (b redisBackend) Ids(ctx context.Context, dst []uint64, layout string, count uint32) (_ []uint64, err error) {
-	ids := kernel.NewTaking()
-	defer ids.Free()
-	a, err := b.server.kernel.AdmitIDs(ctx, layout)
+func (b redisBackend) Ids(ctx context.Context, dst []uint64, layout string, count uint32) ([]uint64, error) {
+	taken, err := b.kernel.TakeIDs(ctx, layout, count)
 	if err != nil {
-		return dst, wire.Status(err)
+		return dst, err
 	}
-	if err = b.issuer.Take(ctx, &a, ids, layout, count, 0); err != nil {
-		return dst, wire.Status(err)
-	}
-	for _, r := range ids.IDs {
-		for id := range r.All() {
-			dst = append(dst, id)
-		}
+	defer taken.Free()
+	for id := range taken.Each {
+		dst = append(dst, id)
 	}
 	return dst, nil
 }
 
 // Exists reports whether a sequence exists.
 func (b redisBackend) Exists(ctx context.Context, sequence string) (bool, error) {
-	if _, err := b.server.kernel.Admit(ctx, existsRule.GetRight(), sequence); err != nil {
+	err := trust.PrincipalOf(ctx).Authorize(existsRule.GetRight(), sequence)
+	if err != nil {
 		return false, wire.Status(err)
 	}
 	ok, err := b.Process.Exists(ctx, sequence)
@@ -118,7 +95,7 @@ func (b redisBackend) Create(ctx context.Context, sequence string) (bool, error)
 	var index trust.Index
 	created, err := b.Process.Create(trust.WithIndex(ctx, &index), sequence)
 	if created || err != nil {
-		b.server.kernel.AuditCreation(ctx, sequence, index.Load(), err)
+		b.kernel.AuditCreation(ctx, sequence, index.Load(), err)
 	}
 	return created, wire.Status(err)
 }
@@ -132,28 +109,33 @@ const (
 	numberBytes = 40
 )
 
+// reserve takes memory for a long answer, if the caller has a right.
+func reserve(ctx context.Context, right, resource string, size int64) error {
+	if size < minReserved {
+		return nil
+	}
+	if err := trust.PrincipalOf(ctx).Authorize(right, resource); err != nil {
+		return wire.Status(err)
+	}
+	return during(ctx, size)
+}
+
 // Next issues count numbers of a sequence. A count of 0 only checks the caller's right.
 func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
-	a, err := b.server.kernel.Admit(ctx, trust.RightNextNumbers, sequence)
-	if err != nil || count == 0 {
-		return 0, 0, wire.Status(err)
+	if count == 0 {
+		return 0, 0, wire.Status(trust.PrincipalOf(ctx).Authorize(trust.RightNextNumbers, sequence))
 	}
-	if err := during(ctx, int64(count)*numberBytes); err != nil { //nolint:gosec // at most limits.Texts
+	if err := reserve(ctx, trust.RightNextNumbers, sequence, int64(count)*numberBytes); err != nil { //nolint:gosec // at most limits.Texts
 		return 0, 0, err
 	}
-	n, err := b.issuer.Next(ctx, a, sequence, count, "")
-	return n.First, n.Increment, wire.Status(err)
+	return b.redisBackend.Next(ctx, sequence, count)
 }
 
 // AppendNext appends count numbers as text, one per line. It flushes long text to w in pieces.
 func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64, requestID string) ([]byte, error) {
-	a, err := b.server.kernel.Admit(ctx, trust.RightNextNumbers, sequence)
+	n, err := b.kernel.Next(ctx, sequence, count, requestID)
 	if err != nil {
-		return dst, wire.Status(err)
-	}
-	n, err := b.issuer.Next(ctx, a, sequence, count, requestID)
-	if err != nil {
-		return dst, wire.Status(err)
+		return dst, err
 	}
 	gone := false
 	for i := uint64(0); i < n.Count && !gone; i++ {
@@ -165,23 +147,17 @@ func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, seq
 
 // AppendIDs appends count IDs of a layout as text, one per line. It flushes long text to w in pieces.
 func (b webBackend) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layout string, count uint32) (_ []byte, err error) {
-	a, err := b.server.kernel.AdmitIDs(ctx, layout)
-	if err != nil {
-		return dst, wire.Status(err)
-	}
-	if err := during(ctx, int64(count)*idBytes); err != nil {
+	if err := reserve(ctx, trust.RightIssueIDs, kernel.LayoutName(layout), int64(count)*idBytes); err != nil {
 		return dst, err
 	}
-	ids := kernel.NewTaking()
-	defer ids.Free()
-	if err := b.issuer.Take(ctx, &a, ids, layout, count, 0); err != nil {
-		return dst, wire.Status(err)
+	taken, err := b.kernel.TakeIDs(ctx, layout, count)
+	if err != nil {
+		return dst, err
 	}
-	for _, r := range ids.IDs {
-		for id := range r.All() {
-			if dst, err = web.Flush(w, append(strconv.AppendUint(dst, id, 10), '\n')); err != nil {
-				return dst, nil // the reader is gone; the IDs are lost
-			}
+	defer taken.Free()
+	for id := range taken.Each {
+		if dst, err = web.Flush(w, append(strconv.AppendUint(dst, id, 10), '\n')); err != nil {
+			return dst, nil // the reader is gone; the IDs are lost
 		}
 	}
 	return dst, nil

@@ -20,7 +20,7 @@ const recordHandshake = 0x16
 // connection is the authentication state that gRPC keeps for a connection.
 type connection struct {
 	credentials.CommonAuthInfo
-	// principal is the owner of the certificate; nil without a certificate of a member or an administrator.
+	// principal is the caller if it needs no token; see [Auth.certified].
 	principal *trust.Principal
 	// asked is the fingerprint of the secret that the client needs; empty for a client without a pin, or with several.
 	asked string
@@ -48,7 +48,7 @@ type handshaker struct {
 
 // ServerHandshake implements credentials.TransportCredentials.
 func (h *handshaker) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	info := connection{CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.NoSecurity}}
+	info := connection{CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.NoSecurity}, principal: h.auth.certified(nil)}
 	client := conn.Of(raw)
 	client.LimitReadAhead()
 	defer client.Requested()
@@ -65,7 +65,7 @@ func (h *handshaker) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 			return raw, info, nil
 		}
 	}
-	if h.auth != nil && h.auth.Keys != nil {
+	if h.auth.Keys != nil {
 		raw = h.auth.Keys.Track(raw)
 	}
 	secured := tls.Server(raw, h.tls)
@@ -75,8 +75,8 @@ func (h *handshaker) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 	}
 	state := secured.ConnectionState()
 	info.SecurityLevel = credentials.PrivacyAndIntegrity
-	info.principal = principalOf(h.auth.peer(&state))
-	if h.auth != nil && h.auth.Keys != nil {
+	info.principal = h.auth.certified(&state)
+	if h.auth.Keys != nil {
 		info.asked = h.auth.Keys.AskedFor(state.ServerName)
 	}
 	return secured, info, nil

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/metadata"
-
-	"github.com/snowraft/snowraft/trust"
 )
 
 // greeting bounds the time for authenticating a caller of the health protocol.
@@ -19,13 +17,13 @@ func isHealth(method string) bool { return strings.HasPrefix(method, "/grpc.heal
 // greet keeps the connection of a caller that watches the health with a token or a certificate. An invalid one is ignored.
 func (s *Server) greet(ctx context.Context) {
 	c := connOf(ctx)
-	if s.auth == nil || c == nil || c.Known() ||
+	if s.auth.open() || c == nil || c.Known() ||
 		connectionOf(ctx).principal == nil && len(metadata.ValueFromIncomingContext(ctx, "authorization")) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, greeting)
 	defer cancel()
-	if met, err := s.authenticate(ctx); err == nil && !trust.PrincipalOf(met).IsAnonymous() {
-		_ = s.speak(met) // otherwise the caller watches as a stranger
+	if ctx, p, err := s.authenticate(ctx); err == nil && !p.IsAnonymous() {
+		_ = s.keep(ctx, p) // otherwise the caller watches as a stranger
 	}
 }

@@ -23,14 +23,14 @@ const maxHeaderBytes = 12 << 10
 func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 	hosts := s.hosts()
 	pages, err := console.New(console.Config{
-		What: s.what, Version: s.version, Conn: s.local, Authenticate: s.byRequest(), Logger: s.logger.With("component", "console"),
+		What: s.what, Version: s.version, Conn: s.local, Authenticate: s.byRequest, Logger: s.logger.With("component", "console"),
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.console = pages
 	clients, err := web.New(web.Config{
-		Backend: webBackend{b}, Conn: s.local, Authenticate: s.byRequest(), Hosts: hosts, Gate: &s.gate, Console: pages, Logger: s.logger,
+		Backend: webBackend{b}, Conn: s.local, Authenticate: s.byRequest, Hosts: hosts, Gate: &s.gate, Console: pages, Logger: s.logger,
 		Served: func(ctx context.Context, method string, err error, took time.Duration) {
 			s.kernel.Of(kernel.HTTP, method).Served(ctx, s.recording(ctx), err, took)
 		},
@@ -66,7 +66,7 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 // hosts returns the names by which a browser may reach this process; nil in a secured cluster, where a page of another site
 // lacks a token.
 func (s *Server) hosts() *web.Hosts {
-	if s.auth != nil {
+	if !s.auth.open() {
 		return nil
 	}
 	name, _ := os.Hostname()

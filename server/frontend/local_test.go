@@ -48,7 +48,7 @@ func TestStrangersTakeNoMemoryOverHTTP(t *testing.T) {
 		began := time.Now()
 		anonymous, _ := s.auth.Tokens.Authenticate(t.Context(), "")
 		many := uint32(limits.Count)
-		short := webBackend{redisBackend{issuer: s.kernel.Issuer(nil), server: s}}
+		short := webBackend{redisBackend{kernel: s.kernel}}
 		for name, call := range map[string]func(ctx context.Context) error{
 			"GenerateIds": func(ctx context.Context) error {
 				_, err := snowraftv1.NewIdServiceClient(s.local).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: many})

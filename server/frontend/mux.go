@@ -29,6 +29,7 @@ type muxed struct {
 	rule    *rpc.Rule
 	method  *kernel.Method
 	conn    *conn.Conn
+	caller  *trust.Principal
 	relayed bool
 	refused error     // error of all requests
 	handed  time.Time // time of the last receipt; used by Answer
@@ -60,7 +61,7 @@ func newJob(method string) func(*muxed) mux.Job {
 func (s *Server) mux(ctx context.Context, ss grpc.ServerStream, rule *rpc.Rule, job func(*muxed) mux.Job) error {
 	m := &muxed{
 		Server: s, ctx: ctx, rule: rule, method: s.kernel.Of(kernel.GRPC, rule.Method[1:]),
-		conn: connOf(ctx), relayed: s.auth.relayed(ctx), refused: s.accept(ctx, rule.Method),
+		conn: connOf(ctx), relayed: trust.RelayOf(ctx) != "", caller: trust.PrincipalOf(ctx), refused: s.accept(ctx, rule.Method),
 		stays: connectionOf(ctx).principal.IsMember(),
 	}
 	server := mux.NewServer(judgedStream{ss, ctx}, mux.Method{
@@ -91,13 +92,13 @@ type job struct {
 func (j *job) admit(began time.Time, req proto.Message) (err error) {
 	j.began = began
 	j.conn.Begin()
-	if j.admission, err = j.kernel.AdmitCall(j.ctx, j.rule, req); err != nil { // before other errors, so that no stream of a stranger stays
+	if j.admission, err = j.kernel.AdmitCall(j.ctx, j.caller, j.rule, req); err != nil { // before other errors, so that no stream of a stranger stays
 		if err = wire.Status(err); !j.stays && status.Code(err) == codes.Unauthenticated {
 			j.last = err
 		}
 		return err
 	}
-	j.stays = j.stays || trust.PrincipalOf(j.ctx).IsAnonymous()
+	j.stays = j.stays || j.caller.IsAnonymous()
 	if j.refused != nil {
 		return j.refused
 	}
@@ -201,7 +202,7 @@ func (j *idJob) try(began time.Time) (err error) {
 	if j.untried = !j.tryReserve(j.req.Request); j.untried {
 		return nil
 	}
-	j.answer.Response, err = j.issuer.TryGenerate(&j.admission, &j.taking, j.req.Request)
+	j.answer.Response, err = j.kernel.TryGenerate(&j.admission, &j.taking, j.req.Request)
 	return err
 }
 
@@ -210,13 +211,13 @@ func (j *idJob) Wait(ctx context.Context) { _, _ = j.done(j.wait(ctx)) }
 func (j *idJob) wait(ctx context.Context) (err error) {
 	defer j.recovered(&err)
 	if !j.untried {
-		j.answer.Response, err = j.issuer.GenerateRest(ctx, &j.admission, &j.taking, j.req.Request)
+		j.answer.Response, err = j.kernel.GenerateRest(ctx, &j.admission, &j.taking)
 		return err
 	}
 	if err := j.reserve(ctx, j.req.Request); err != nil {
 		return err
 	}
-	j.answer.Response, err = j.issuer.Generate(ctx, j.admission, j.req.Request)
+	j.answer.Response, err = j.kernel.Generate(ctx, j.admission, j.req.Request)
 	return err
 }
 
@@ -259,9 +260,7 @@ func (j *numberJob) try(began time.Time) (err error) {
 	if j.untried = !j.tryReserve(req); j.untried || j.relayed || req.GetRequestId() != "" {
 		return nil
 	}
-	if n, ok := j.issuer.TryNext(j.ctx, j.admission, req.GetSequence(), uint64(req.GetCount())); ok {
-		j.answer.Response = wire.NumbersResponse(req.GetSequence(), n, true)
-	}
+	j.answer.Response = j.kernel.TryNumbers(&j.admission, req)
 	return nil
 }
 
@@ -274,7 +273,7 @@ func (j *numberJob) wait(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	j.answer.Response, err = j.issuer.NextNumbers(ctx, j.admission, j.req.Request)
+	j.answer.Response, err = j.kernel.NextNumbers(ctx, j.admission, j.req.Request)
 	return err
 }
 

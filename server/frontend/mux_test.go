@@ -44,7 +44,7 @@ func (scripted) Take(_ context.Context, ids []allocator.Range, layout string, co
 	return append(ids, allocator.Range{First: 100, Count: count, Step: 1}), nil
 }
 
-func (scripted) TryNext(_ context.Context, sequence string, count uint64) (member.Numbering, bool) {
+func (scripted) TryNext(sequence string, count uint64) (member.Numbering, bool) {
 	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, sequence != "soon"
 }
 
@@ -61,7 +61,7 @@ func TestRequestsOnStreams(t *testing.T) {
 
 func requestsOnStreams(t *testing.T) {
 	s := New(Config{What: "member", State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Logger: slog.New(slog.DiscardHandler)})
-	s.issuer = s.kernel.Issuer(scripted{})
+	s.kernel.Source = scripted{}
 	g := s.newGRPC(nil)
 	snowraftv1.RegisterIdServiceServer(g, snowraftv1.UnimplementedIdServiceServer{})
 	snowraftv1.RegisterSequenceServiceServer(g, snowraftv1.UnimplementedSequenceServiceServer{})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
 )
 
 const (
@@ -43,10 +44,10 @@ func (s *Server) whoBrings(ctx context.Context) string {
 	if err != nil {
 		host = Address(ctx)
 	}
-	if s.auth == nil {
-		return host
+	if p := trust.PrincipalOf(ctx); !p.IsOpen() {
+		return p.Actor() + " at " + host
 	}
-	return s.kernel.Actor(ctx) + " at " + host
+	return host
 }
 
 // exchange hears the receipts of a caller, and adds one to the answer. It looks at calls whose answers have receipts,

@@ -1,5 +1,5 @@
 // Package frontend serves the protocols for clients: it opens, counts, drains and closes their ports. A member or gateway has
-// one [Server]. Behind the Server are an issuer, gRPC services and a [Process].
+// one [Server]. Behind the Server are a source of IDs and numbers, gRPC services and a [Process].
 package frontend
 
 import (
@@ -79,7 +79,6 @@ type Server struct {
 
 // behind is the part of [Behind] that a Server keeps. It is zero until Open.
 type behind struct {
-	issuer   *kernel.Issuer
 	accept   func(ctx context.Context, method string) error
 	handle   grpc.UnaryServerInterceptor
 	tls      func(protocols ...string) *tls.Config
@@ -97,7 +96,7 @@ func New(cfg Config) *Server {
 	s.begin()
 	s.local = &local{server: s, methods: make(map[string]localMethod)}
 	s.kernel = kernel.New(kernel.Config{
-		Secured: s.auth != nil, Audit: cfg.Audit, Tracer: cfg.Tracer, Address: Address, Relayed: s.auth.relayed,
+		Audit: cfg.Audit, Tracer: cfg.Tracer, Address: Address,
 		Index: func(ctx context.Context, index uint64) {
 			_ = grpc.SetTrailer(ctx, metadata.Pairs(rpc.AuditIndex, strconv.FormatUint(index, 10)))
 		},
@@ -108,8 +107,6 @@ func New(cfg Config) *Server {
 
 // Behind is the part of the process that a Server opens its ports to.
 type Behind struct {
-	// Issuer issues IDs and numbers for all protocols; see [kernel.Kernel.Issuer].
-	Issuer   *kernel.Issuer
 	Process  Process
 	Services func(grpc.ServiceRegistrar) error
 	// Before returns the present state of the resource that an audited call is about to change; nil if unknown. If the
@@ -143,7 +140,7 @@ func (s *Server) Kernel() *kernel.Kernel { return s.kernel }
 // Open serves the ports. If it returns an error, it serves none of them, and the caller closes them. A port that fails later
 // ends the process; see Done.
 func (s *Server) Open(b Behind) (err error) {
-	s.behind = behind{issuer: b.Issuer, accept: b.Accept, handle: b.Serve, tls: b.TLS, plain: b.Plain, receipts: b.Receipts}
+	s.behind = behind{accept: b.Accept, handle: b.Serve, tls: b.TLS, plain: b.Plain, receipts: b.Receipts}
 	s.kernel.Before, s.kernel.Events = b.Before, b.Events
 	slots := s.slots(openFiles())
 	s.clients = conn.NewBudget(slots, debug.SetMemoryLimit(-1))
@@ -153,7 +150,7 @@ func (s *Server) Open(b Behind) (err error) {
 	if err = b.Services(s.local); err != nil {
 		return err
 	}
-	if s.http, err = s.newHTTP(redisBackend{b.Issuer, b.Process, s}); err != nil {
+	if s.http, err = s.newHTTP(redisBackend{b.Process, s.kernel}); err != nil {
 		return err
 	}
 	s.open(func() error {
@@ -161,7 +158,7 @@ func (s *Server) Open(b Behind) (err error) {
 	})
 	if s.ports.Redis != nil {
 		s.redis = redis.New(redis.Config{
-			Backend: redisBackend{b.Issuer, b.Process, s}, Logger: s.logger, Authenticate: s.byToken(),
+			Backend: redisBackend{b.Process, s.kernel}, Logger: s.logger, Authenticate: s.loggedIn,
 			MaxClients: slots,
 			Meter:      func(command string) redis.Meter { return s.kernel.Of(kernel.Redis, command) },
 		})

@@ -95,7 +95,7 @@ func TestShareOfTokenOverHTTP(t *testing.T) {
 	server := &http.Server{
 		ReadHeaderTimeout: time.Minute, ConnContext: conn.With,
 		Handler: s.tracked(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if _, err := s.byRequest()(r, ""); err != nil {
+			if _, err := s.byRequest(r, ""); err != nil {
 				w.WriteHeader(http.StatusTooManyRequests)
 			}
 		})),
@@ -222,7 +222,7 @@ func TestRefusedCallsDoNotKeepTheSlot(t *testing.T) {
 				})
 			},
 			"HTTP": func() {
-				s.tracked(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = s.byRequest()(r, "") })).ServeHTTP(httptest.NewRecorder(), request)
+				s.tracked(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = s.byRequest(r, "") })).ServeHTTP(httptest.NewRecorder(), request)
 			},
 		}
 		for _, gone := range []bool{false, true} {
@@ -248,7 +248,7 @@ func TestForwardedCallsHaveNoShare(t *testing.T) {
 	all := places.New(4, 4)
 	for range 3 {
 		_, ctx := accepted(t, all, trust.Member("m1"))
-		if err := (&Server{auth: &Auth{Uses: new(trust.Uses)}}).speak(trust.WithPrincipal(ctx, p)); err != nil {
+		if err := (&Server{auth: &Auth{Uses: new(trust.Uses)}}).keep(ctx, p); err != nil {
 			t.Error(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // stream is the interceptor of all streams. It handles rights, limits, error mapping, and the metrics of the API's streams.
@@ -126,8 +127,7 @@ type servedStream struct {
 func (s *servedStream) RecvMsg(m any) error {
 	err := s.ServerStream.RecvMsg(m)
 	if err == nil && s.rule != nil {
-		right, resource := kernel.Needed(s.rule, m)
-		_, err = s.server.kernel.Admit(s.ctx, right, resource)
+		err = trust.PrincipalOf(s.ctx).Authorize(kernel.Needed(s.rule, m))
 	}
 	if err == nil {
 		s.began = time.Now()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/thrift"
-	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/snowflake"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -20,10 +19,9 @@ var twitter, _ = snowflake.Preset(thrift.Layout)
 
 // thriftBackend implements [thrift.Backend].
 type thriftBackend struct {
-	issuer *kernel.Issuer
-	server *Server
 	Process
-	wait func(ctx context.Context) error // see Behind.Twitter
+	kernel *kernel.Kernel
+	wait   func(ctx context.Context) error // see Behind.Twitter
 }
 
 // Twitter issues an ID of the layout "twitter".
@@ -33,37 +31,26 @@ func (b thriftBackend) Twitter(ctx context.Context) (id, datacenter, worker int6
 			return 0, 0, 0, err
 		}
 	}
-	ids := kernel.NewTaking()
-	defer ids.Free()
-	a, err := b.server.kernel.AdmitIDs(ctx, thrift.Layout)
+	taken, err := b.kernel.TakeIDs(ctx, thrift.Layout, 1)
 	if err != nil {
-		return 0, 0, 0, wire.Status(err)
+		return 0, 0, 0, err
 	}
-	if err = b.issuer.Take(ctx, &a, ids, thrift.Layout, 1, 0); err != nil {
-		return 0, 0, 0, wire.Status(err)
-	}
-	taken := ids.IDs[0].First
-	parts, err := twitter.Unpack(taken)
-	return int64(taken), int64(parts.Datacenter), int64(parts.Worker), err //nolint:gosec // at most 63 bits
+	defer taken.Free()
+	first := taken.IDs[0].First
+	parts, err := twitter.Unpack(first)
+	return int64(first), int64(parts.Datacenter), int64(parts.Worker), err //nolint:gosec // at most 63 bits
 }
 
 func (s *Server) newThrift(b Behind) *thrift.Server {
 	agents := newAgents(s.metrics.registry)
 	return thrift.New(thrift.Config{
-		Backend: thriftBackend{b.Issuer, s, b.Process, b.Twitter}, Logger: s.logger, Anonymous: s.asAnonymous(),
+		Backend: thriftBackend{b.Process, s.kernel, b.Twitter}, Logger: s.logger,
+		Anonymous: func(ctx context.Context) (*trust.Principal, error) { return s.auth.Tokens.Authenticate(ctx, "") },
 		Served: func(name string, err error, took time.Duration) {
 			s.kernel.Of(kernel.Thrift, name).Served(context.Background(), nil, err, took)
 		},
 		Issued: agents.issued,
 	})
-}
-
-// asAnonymous returns the function that authenticates callers without a token; nil in an open cluster.
-func (s *Server) asAnonymous() func(ctx context.Context) (*trust.Principal, error) {
-	if s.auth == nil {
-		return nil
-	}
-	return func(ctx context.Context) (*trust.Principal, error) { return s.auth.Tokens.Authenticate(ctx, "") }
 }
 
 const (

@@ -26,10 +26,10 @@ type noting struct {
 	few  lines.Limit
 }
 
-// noting returns a copy of a that notes refused tokens.
+// noting returns a copy of a that notes refused tokens; a nil a is that of an open cluster.
 func (a *Auth) noting(log *slog.Logger) *Auth {
 	if a == nil {
-		return nil
+		return &Auth{Tokens: trust.Everyone{}}
 	}
 	uses := cmp.Or(a.Uses, new(trust.Uses))
 	return &Auth{Tokens: &noting{Tokens: a.Tokens, uses: uses, log: log}, Keys: a.Keys, Uses: uses}
@@ -47,15 +47,15 @@ func (n *noting) Authenticate(ctx context.Context, text string) (*trust.Principa
 	return p, err
 }
 
-// speak keeps the place of a call's connection, and notes its caller. The place belongs to the member or administrator at
+// keep keeps the slot of a call's connection, and notes its caller p. The slot belongs to the member or administrator at
 // the other end, if the connection has one, because a member forwards the calls of many callers.
-func (s *Server) speak(ctx context.Context) error {
+func (s *Server) keep(ctx context.Context, p *trust.Principal) error {
 	c := connOf(ctx)
 	if c == nil || c.Known() {
 		return nil
 	}
 	peer := connectionOf(ctx)
-	p := cmp.Or(peer.principal, trust.PrincipalOf(ctx))
+	p = cmp.Or(peer.principal, p)
 	if err := c.Keep(p); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Server) loggedIn(ctx context.Context, text string) (*trust.Principal, e
 
 // secretClients sends the metric of clients by the secret that they need.
 func (a *Auth) secretClients(ch chan<- prometheus.Metric) {
-	if a == nil || a.Keys == nil {
+	if a.Keys == nil {
 		return
 	}
 	open := make(map[string]int)

@@ -90,9 +90,9 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 		What: "gateway", Version: cfg.Version, Logger: cfg.Logger.With("gateway", cfg.Name), Ports: ports, Ready: g.client.Ready, State: collector{g, asked},
 		Auth: g.auth(m), Audit: cmp.Or(cfg.AuditLog, trust.NewAuditLog(nil, cfg.Logger)), Certificate: g.cfg.OwnCertificate, Tracer: cfg.Tracer,
 	})
-	issuer := g.Kernel().Issuer(g.source)
+	g.Kernel().Source = g.source
 	err = g.endpoints.Open(frontend.Behind{
-		Issuer: issuer, Process: process{m, g}, Services: services{issuer, g.views, m}.register, Accept: m.accept, TLS: g.tls(), Receipts: g.receipts,
+		Process: process{m, g}, Services: services{g.Kernel(), g.views, m}.register, Accept: m.accept, TLS: g.tls(), Receipts: g.receipts,
 	})
 	if err != nil {
 		ports.Close()

@@ -15,15 +15,15 @@ import (
 // services are the services of a member. The gateway serves the issuing methods itself, and forwards the other unary methods to
 // members.
 type services struct {
-	issuer *kernel.Issuer
+	kernel *kernel.Kernel
 	views  *views
 	*members
 }
 
 func (s services) register(g grpc.ServiceRegistrar) error {
 	own := map[string]any{ // implementations by service
-		snowraftv1.IdService_ServiceDesc.ServiceName:         api.IDs{Issuer: s.issuer},
-		snowraftv1.SequenceService_ServiceDesc.ServiceName:   api.Numbers{Issuer: s.issuer},
+		snowraftv1.IdService_ServiceDesc.ServiceName:         api.IDs{Kernel: s.kernel},
+		snowraftv1.SequenceService_ServiceDesc.ServiceName:   api.Numbers{Kernel: s.kernel},
 		snowraftv1.OperationsService_ServiceDesc.ServiceName: operations{},
 		snowraftv1.ViewService_ServiceDesc.ServiceName:       s.views,
 	}

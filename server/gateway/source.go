@@ -90,7 +90,7 @@ func (s *source) Next(ctx context.Context, sequence string, count uint64, reques
 }
 
 // TryNext returns false, because a gateway has no numbers in memory.
-func (*source) TryNext(context.Context, string, uint64) (n member.Numbering, ok bool) {
+func (*source) TryNext(string, uint64) (n member.Numbering, ok bool) {
 	return n, false
 }
 
@@ -99,15 +99,6 @@ func (s *source) Last(ctx context.Context, sequence string) (int64, bool, error)
 	resp := new(snowraftv1.GetLastResponse)
 	err := s.ask(ctx, snowraftv1.SequenceService_GetLast_FullMethodName, &snowraftv1.GetLastRequest{Sequence: sequence}, resp)
 	return resp.GetLast(), resp.Last != nil, err
-}
-
-// NextAtLeader and LastAtLeader fail: a gateway accepts no requests that members forward.
-func (*source) NextAtLeader(context.Context, string, uint64, string) (member.Numbering, error) {
-	return member.Numbering{}, errNeverLeads
-}
-
-func (*source) LastAtLeader(context.Context, string) (int64, bool, error) {
-	return 0, false, errNeverLeads
 }
 
 func (s *source) askNext(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {

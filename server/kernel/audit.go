@@ -23,7 +23,7 @@ func (k *Kernel) Audit(ctx context.Context, rule *rpc.Rule, req any, serve func(
 	}
 	var index trust.Index
 	resp, err := serve(trust.WithIndex(ctx, &index))
-	if line.Index = index.Load(); line.Index != 0 && k.cfg.Relayed(ctx) {
+	if line.Index = index.Load(); line.Index != 0 && trust.RelayOf(ctx) != "" {
 		k.cfg.Index(ctx, line.Index)
 	}
 	if err == nil {
@@ -78,7 +78,7 @@ func (k *Kernel) AuditCreation(ctx context.Context, sequence string, index uint6
 }
 
 func (k *Kernel) auditLine(ctx context.Context, rule *rpc.Rule, req any) trust.AuditLine {
-	return trust.AuditLine{Actor: k.Actor(ctx), Address: k.cfg.Address(ctx), Method: rule.Method[1:], Resource: rule.Resource(req)}
+	return trust.AuditLine{Actor: trust.PrincipalOf(ctx).Actor(), Address: k.cfg.Address(ctx), Method: rule.Method[1:], Resource: rule.Resource(req)}
 }
 
 func (k *Kernel) auditFailure(ctx context.Context, line trust.AuditLine, err error) {
@@ -93,7 +93,7 @@ func (k *Kernel) auditFailure(ctx context.Context, line trust.AuditLine, err err
 // member first.
 func (k *Kernel) record(ctx context.Context, line trust.AuditLine) {
 	line = k.cfg.Audit.Write(line)
-	if k.Events != nil && !k.cfg.Relayed(ctx) {
+	if k.Events != nil && trust.RelayOf(ctx) == "" {
 		k.Events.Add(eventOf(line))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/route"
 	"github.com/snowraft/snowraft/snowflake"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // memberSource issues from a member's lanes and blocks. The leader issues the numbers of strict sequences.
@@ -47,7 +48,7 @@ func (s memberSource) UUIDs(ctx context.Context, layout string, count uint32) ([
 	if cluster == "" { // the cluster ID distinguishes this cluster's UUIDs
 		return nil, s.member.NoLeader()
 	}
-	t := NewTaking()
+	t := takings.Get().(*Taking)
 	defer t.Free()
 	if t.IDs, err = s.Take(ctx, t.IDs, l.Name(), count, 0); err != nil {
 		return nil, err
@@ -55,38 +56,26 @@ func (s memberSource) UUIDs(ctx context.Context, layout string, count uint32) ([
 	return writeUUIDs(t.IDs, count, l, snowflake.NewUUIDTag(cluster, l.Name()))
 }
 
-func (s memberSource) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
-	ctx, err := s.proposing(ctx, requestID)
-	if err != nil {
-		return member.Numbering{}, err
+// Next makes a request with an ID a proposal of its caller.
+func (s memberSource) Next(ctx context.Context, sequence string, count uint64, requestID string) (n member.Numbering, err error) {
+	if requestID != "" {
+		if ctx, err = s.acting(ctx); err != nil {
+			return n, err
+		}
+	}
+	if trust.RelayOf(ctx) != "" {
+		return s.member.NextAtLeader(ctx, sequence, count, requestID)
 	}
 	return s.router.Next(ctx, sequence, count, requestID)
 }
 
-func (s memberSource) NextAtLeader(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
-	ctx, err := s.proposing(ctx, requestID)
-	if err != nil {
-		return member.Numbering{}, err
-	}
-	return s.member.NextAtLeader(ctx, sequence, count, requestID)
-}
-
-// proposing returns the context of a request for numbers. A request with an ID is a proposal of its caller.
-func (s memberSource) proposing(ctx context.Context, requestID string) (context.Context, error) {
-	if requestID == "" {
-		return ctx, nil
-	}
-	return s.acting(ctx)
-}
-
-func (s memberSource) TryNext(_ context.Context, sequence string, count uint64) (member.Numbering, bool) {
+func (s memberSource) TryNext(sequence string, count uint64) (member.Numbering, bool) {
 	return s.member.TryNext(sequence, count)
 }
 
 func (s memberSource) Last(ctx context.Context, sequence string) (int64, bool, error) {
+	if trust.RelayOf(ctx) != "" {
+		return s.member.LastAtLeader(ctx, sequence)
+	}
 	return s.router.Last(ctx, sequence)
-}
-
-func (s memberSource) LastAtLeader(ctx context.Context, sequence string) (int64, bool, error) {
-	return s.member.LastAtLeader(ctx, sequence)
 }

@@ -21,7 +21,7 @@ func (cmd *command) exempt() bool {
 // admits returns an error unless the caller may send a command. It leaves commands about a sequence or a layout to the
 // Backend.
 func (c *conn) admits(cmd *command) error {
-	if c.s.cfg.Authenticate == nil || cmd != nil && (cmd.judged || cmd.exempt()) {
+	if cmd != nil && (cmd.judged || cmd.exempt()) {
 		return nil
 	}
 	if err := c.caller.Authorize(trust.RightAny, ""); err != nil {
@@ -40,12 +40,8 @@ func (c *conn) context() context.Context {
 	return c.callContext
 }
 
-// login makes the principal of a token the caller, or answers with the reason for a refusal. An open cluster accepts every
-// password, so that clients can have theirs before their cluster is secured.
+// login makes the principal of a token the caller, or answers with the reason for a refusal.
 func (c *conn) login(token string) (ok bool) {
-	if c.s.cfg.Authenticate == nil {
-		return true
-	}
 	p, err := c.s.cfg.Authenticate(c.context(), token)
 	var denied *trust.Denied
 	switch {
@@ -55,7 +51,7 @@ func (c *conn) login(token string) (ok bool) {
 		refused.Cause = denied
 		c.why = refused
 		return false
-	case err == nil && token == "":
+	case err == nil && p.IsAnonymous():
 		c.refuse(wrongPassword)
 		return false
 	case err != nil:

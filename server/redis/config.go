@@ -13,9 +13,9 @@ import (
 type Config struct {
 	Backend Backend
 	Logger  *slog.Logger // nil: no log
-	// Authenticate returns the principal of a token, or the anonymous principal for an empty token. The calls of the Backend
-	// carry the caller's principal, and the Backend checks its rights. nil: the cluster is open, and any caller may send any
-	// command.
+	// Authenticate returns the principal of a token, or that of callers without one for an empty token. The calls of the Backend
+	// carry the caller's principal, and the Backend checks its rights. nil: that of an open cluster, which accepts every password, so
+	// that clients can have theirs before their cluster is secured.
 	Authenticate func(ctx context.Context, token string) (*trust.Principal, error)
 	// Meter, if not nil, returns the meter of a command by its lower-case name. The name "other" stands for all other input
 	// of clients and for connections beyond the limit. A HELLO that requests another protocol does not count as an error,
@@ -33,6 +33,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Meter == nil {
 		c.Meter = func(string) Meter { return noMeter{} }
+	}
+	if c.Authenticate == nil {
+		c.Authenticate = trust.Everyone{}.Authenticate
 	}
 	if c.Clock == nil {
 		c.Clock = clock.System()

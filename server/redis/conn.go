@@ -61,7 +61,7 @@ type conn struct {
 
 	rest int64 // beat since which a command is incomplete, plus 1; 0 if none is
 
-	caller      *trust.Principal // nil in an open cluster
+	caller      *trust.Principal // nil if not even a caller without a token could be authenticated
 	callOf      *context.Context // base of callContext
 	calledAs    *trust.Principal
 	callContext context.Context
@@ -248,8 +248,8 @@ func (c *conn) answer() error {
 		if len(args) == 0 {
 			continue
 		}
-		if c.s.cfg.Authenticate == nil {
-			c.keepSlot(trust.Open())
+		if c.caller.IsOpen() {
+			c.keepSlot(c.caller)
 		}
 		cmd := c.find(args[0])
 		if cmd != nil && cmd.waits && c.join(cmd, args) {
@@ -303,7 +303,7 @@ func (c *conn) keepRest(used int) {
 
 // maxInput returns the largest size of a command, in bytes. A command of a caller without a token is short.
 func (c *conn) maxInput() int {
-	if c.s.cfg.Authenticate != nil && c.caller.TokenID() == 0 {
+	if !c.caller.IsOpen() && c.caller.TokenID() == 0 {
 		return minBufferBytes
 	}
 	return limits.RequestBytes

@@ -34,7 +34,7 @@ func (c *conn) info(args [][]byte) {
 			"snowraft_version:" + i.Version, "member:" + i.Member, "member_id:" + i.MemberID,
 			"raft_role:" + i.Role, "leader:" + i.Leader},
 	}
-	if c.s.cfg.Authenticate == nil || c.caller.Authorize(trust.RightReadCluster, "") == nil {
+	if c.caller.Authorize(trust.RightReadCluster, "") == nil {
 		last := len(sections) - 1
 		sections[last] = append(sections[last], "cluster_id:"+i.ClusterID)
 	}

@@ -37,7 +37,7 @@ type Server struct {
 	// strange limits the log lines about connections that do not speak the protocol.
 	strange lines.Limit
 	calls   *share.Calls[numbers]
-	// anonymous is the caller of connections without a token; nil in an open cluster.
+	// anonymous is the caller of connections without a token.
 	anonymous *trust.Principal
 
 	mu       sync.Mutex
@@ -58,9 +58,7 @@ func New(cfg Config) *Server {
 	s.lasts, s.cancel = context.WithCancel(context.Background())
 	s.renewCall()
 	s.calls = newCalls(s)
-	if s.cfg.Authenticate != nil {
-		s.anonymous, _ = s.cfg.Authenticate(s.lasts, "") // nil has no rights
-	}
+	s.anonymous, _ = s.cfg.Authenticate(s.lasts, "") // nil has no rights
 	return s
 }
 

@@ -27,10 +27,8 @@ func newCalls(s *Server) *share.Calls[numbers] {
 				err = errPanic // each connection then makes its own call and reports the panic
 			}
 		}()
-		ctx := *s.call.Load() // ends when the server closes
-		if caller, ok := key.Principal.(*trust.Principal); ok && caller != nil {
-			ctx = trust.WithPrincipal(ctx, caller)
-		}
+		caller, _ := key.Principal.(*trust.Principal)
+		ctx := trust.WithPrincipal(*s.call.Load(), caller) // ends when the server closes
 		n.first, n.increment, err = s.cfg.Backend.Next(ctx, key.Sequence, count)
 		return n, err
 	})

@@ -63,13 +63,10 @@ func (c *conn) call(ctx context.Context, in, out thrift.TProtocol) error {
 		counted = other
 	}
 	began := time.Now()
-	value, err := c.s.value(ctx, counted, agent)
+	value, err := c.value(ctx, counted, agent)
 	c.s.cfg.Served(counted, err, time.Since(began))
 	if err != nil {
 		return errors.Join(out.WriteMessageBegin(ctx, name, thrift.EXCEPTION, id), exception(err).Write(ctx, out), out.WriteMessageEnd(ctx))
-	}
-	if c.s.cfg.Anonymous == nil { // otherwise the caller stays unauthenticated
-		_ = c.slot.Keep(trust.Open())
 	}
 	return errors.Join(
 		out.WriteMessageBegin(ctx, name, thrift.REPLY, id),
@@ -81,16 +78,17 @@ func (c *conn) call(ctx context.Context, in, out thrift.TProtocol) error {
 	)
 }
 
-// value returns the result of a method, for the principal of all callers.
-func (s *Server) value(ctx context.Context, name, agent string) (int64, error) {
-	if s.cfg.Anonymous != nil {
-		p, err := s.cfg.Anonymous(ctx)
-		if err != nil {
-			return 0, err
-		}
-		ctx = trust.WithPrincipal(ctx, p)
+// value returns the result of a method, for the principal of all callers. Callers of a secured cluster stay unauthenticated.
+func (c *conn) value(ctx context.Context, name, agent string) (int64, error) {
+	p, err := c.s.cfg.Anonymous(ctx)
+	if err != nil {
+		return 0, err
 	}
-	return methods[name](ctx, s, agent)
+	value, err := methods[name](trust.WithPrincipal(ctx, p), c.s, agent)
+	if err == nil && p.IsOpen() {
+		_ = c.slot.Keep(p)
+	}
+	return value, err
 }
 
 // agentOf reads the argument structure of a method to the end of the message, and returns the text in its field 1, which is the

@@ -19,11 +19,11 @@ type Backend interface {
 	Clock() int64
 }
 
-// Config describes a Server. All fields are required except Anonymous. Many goroutines call its functions.
+// Config describes a Server. All fields are required. Many goroutines call its functions.
 type Config struct {
 	Backend Backend
 	Logger  *slog.Logger
-	// Anonymous returns the principal of all callers, because Thrift carries no token; nil: an open cluster.
+	// Anonymous returns the principal of all callers, because Thrift carries no token.
 	Anonymous func(ctx context.Context) (*trust.Principal, error)
 	// Served counts a request of a method that took the given time; err is nil if it succeeded. All unknown methods are "other".
 	Served func(method string, err error, took time.Duration)

@@ -71,7 +71,7 @@ func FuzzConnection(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		backend := &fake{}
 		s := thrift.New(thrift.Config{
-			Backend: backend, Logger: slog.New(slog.DiscardHandler), Served: func(string, error, time.Duration) {}, Issued: func(string) {},
+			Backend: backend, Logger: slog.New(slog.DiscardHandler), Anonymous: trustEveryone, Served: func(string, error, time.Duration) {}, Issued: func(string) {},
 		})
 		w := &wire{Reader: bytes.NewReader(sent), closed: make(chan struct{})}
 		l := &once{conn: make(chan net.Conn, 1), end: make(chan struct{})}

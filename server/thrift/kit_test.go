@@ -63,7 +63,7 @@ func open(t *testing.T, f *fake, change func(*thrift.Config)) (*thrift.Server, s
 		t.Fatal(err)
 	}
 	cfg := thrift.Config{
-		Backend: f, Logger: slog.New(slog.DiscardHandler), Served: func(string, error, time.Duration) {},
+		Backend: f, Logger: slog.New(slog.DiscardHandler), Anonymous: trustEveryone, Served: func(string, error, time.Duration) {},
 		Issued: func(agent string) { f.agents = append(f.agents, agent) },
 	}
 	if change != nil {
@@ -224,3 +224,5 @@ func request(framed bool, method, agent string) []byte {
 	}
 	return append(binary.BigEndian.AppendUint32(nil, uint32(out.Len())), out.Bytes()...)
 }
+
+func trustEveryone(context.Context) (*trust.Principal, error) { return trust.Open(), nil }

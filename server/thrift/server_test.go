@@ -232,7 +232,7 @@ func testPlaceIsKept(t *testing.T, overTLS bool) {
 		t.Fatal(err)
 	}
 	s := thrift.New(thrift.Config{
-		Backend: &fake{}, Logger: slog.New(slog.DiscardHandler), Served: func(string, error, time.Duration) {}, Issued: func(string) {},
+		Backend: &fake{}, Anonymous: trustEveryone, Logger: slog.New(slog.DiscardHandler), Served: func(string, error, time.Duration) {}, Issued: func(string) {},
 	})
 	l := conn.Listen(inner, places.New(2, 2), func(net.Conn) {})
 	connect := client
@@ -270,7 +270,7 @@ func TestPlainClientOfTLSPort(t *testing.T) {
 		keys, config := secured(t)
 		var logged bytes.Buffer
 		s := thrift.New(thrift.Config{
-			Backend: &fake{}, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Served: func(string, error, time.Duration) {}, Issued: func(string) {},
+			Backend: &fake{}, Anonymous: trustEveryone, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Served: func(string, error, time.Duration) {}, Issued: func(string) {},
 		})
 		go func() { _ = s.Serve(tls.NewListener(keys.Listener(inner), config)) }()
 		nc := dial(t, inner.Addr().String())

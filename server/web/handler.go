@@ -55,10 +55,9 @@ type Config struct {
 	Backend Backend
 	// Conn leads to the member's own gRPC services.
 	Conn grpc.ClientConnInterface
-	// Authenticate, if not nil, returns the principal of the caller of r. token is the token in a parameter of r; it does not
-	// count if it is empty or if r has an Authorization header. rpc.FromError can read the error. The contexts of calls hold
-	// the principal, and Backend and the services behind Conn check its rights. If Authenticate is nil, every caller has
-	// every right.
+	// Authenticate returns the principal of the caller of r. token is the token in a parameter of r; it does not count if it is
+	// empty or if r has an Authorization header. rpc.FromError can read the error. The contexts of calls hold the principal, and
+	// Backend and the services behind Conn check its rights.
 	Authenticate func(r *http.Request, token string) (*trust.Principal, error)
 	// Hosts, if not nil, are the host names to which a browser may send requests.
 	Hosts *Hosts
@@ -213,9 +212,6 @@ func (e *endpoint) answer(h *handler, w http.ResponseWriter, r *http.Request, na
 
 // authenticate returns a request whose context holds the principal of its caller. On an error it returns r unchanged.
 func (h *handler) authenticate(r *http.Request, token string) (*http.Request, error) {
-	if h.cfg.Authenticate == nil {
-		return r, nil
-	}
 	p, err := h.cfg.Authenticate(r, token)
 	if err != nil {
 		return r, err

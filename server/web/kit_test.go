@@ -25,6 +25,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/web"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // fakeBackend counts in memory. The sequence "dated" has a format, "broken"
@@ -186,7 +187,8 @@ func newRig(t testing.TB, change ...func(*web.Config)) *rig {
 	}
 	t.Cleanup(func() { conn.Close() })
 	cfg := web.Config{
-		Backend: r.backend, Conn: conn, Logger: slog.New(slog.DiscardHandler),
+		Authenticate: func(*http.Request, string) (*trust.Principal, error) { return trust.Open(), nil },
+		Backend:      r.backend, Conn: conn, Logger: slog.New(slog.DiscardHandler),
 		Served: func(_ context.Context, method string, err error, _ time.Duration) {
 			r.mu.Lock()
 			defer r.mu.Unlock()

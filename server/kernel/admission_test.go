@@ -48,7 +48,7 @@ func (s *source) Next(_ context.Context, _ string, count uint64, _ string) (memb
 	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, nil
 }
 
-func (s *source) TryNext(_ context.Context, _ string, count uint64) (member.Numbering, bool) {
+func (s *source) TryNext(_ string, count uint64) (member.Numbering, bool) {
 	if s.empty {
 		return member.Numbering{}, false
 	}
@@ -56,24 +56,10 @@ func (s *source) TryNext(_ context.Context, _ string, count uint64) (member.Numb
 	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, true
 }
 
-func (s *source) NextAtLeader(_ context.Context, _ string, count uint64, _ string) (member.Numbering, error) {
-	s.wait()
-	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, nil
-}
-
-func (s *source) LastAtLeader(context.Context, string) (int64, bool, error) {
-	s.wait()
-	return 1, true, nil
-}
-
 func (s *source) Last(context.Context, string) (int64, bool, error) {
 	s.wait()
 	return 1, true, nil
 }
-
-type counter struct{ sum float64 }
-
-func (c *counter) Add(n float64) { c.sum += n }
 
 // tokens is a table with one token.
 type tokens struct {
@@ -90,62 +76,51 @@ func (*tokens) CaughtUp() bool                             { return true }
 func (*tokens) NowMillis() int64                           { return 0 }
 func (t *tokens) revoke()                                  { t.revision, t.record = t.revision+1, nil }
 
-// In a secured cluster, nothing is issued for a call that nothing has admitted, or for a caller that loses the right while the
+// Nothing is issued for a call that nothing has admitted, or for a caller that loses the right while the
 // call waits. Neither counts as issued.
-func TestIssuerNeedsAnAdmission(t *testing.T) {
+func TestIssuingNeedsAnAdmission(t *testing.T) {
 	t.Parallel()
 	requests := map[string]struct {
 		right, resource string
-		call            func(i *kernel.Issuer, a trust.Admission) error
+		call            func(k *kernel.Kernel, a trust.Admission) error
 	}{
-		"Take": {trust.RightIssueIDs, "default", func(i *kernel.Issuer, a trust.Admission) error {
-			return i.Take(t.Context(), &a, new(kernel.Taking), "", 1, 0)
-		}},
-		"TryTake": {trust.RightIssueIDs, "default", func(i *kernel.Issuer, a trust.Admission) error {
-			taking := new(kernel.Taking)
-			if done, err := i.TryTake(&a, taking, "", 1, 0); done {
-				return err
-			}
-			return i.TakeRest(t.Context(), &a, taking, "", 1, 0)
-		}},
-		"UUIDs": {trust.RightIssueIDs, "default", func(i *kernel.Issuer, a trust.Admission) error {
-			_, err := i.UUIDs(t.Context(), a, "", 1)
+		"Generate": {trust.RightIssueIDs, "default", func(k *kernel.Kernel, a trust.Admission) error {
+			_, err := k.Generate(t.Context(), a, &snowraftv1.GenerateIdsRequest{})
 			return err
 		}},
-		"Next": {trust.RightNextNumbers, "orders", func(i *kernel.Issuer, a trust.Admission) error {
-			_, err := i.Next(t.Context(), a, "orders", 1, "")
+		"GenerateUUIDs": {trust.RightIssueIDs, "default", func(k *kernel.Kernel, a trust.Admission) error {
+			_, err := k.GenerateUUIDs(t.Context(), a, &snowraftv1.GenerateUuidsRequest{})
 			return err
 		}},
-		"NextNumbers": {trust.RightNextNumbers, "orders", func(i *kernel.Issuer, a trust.Admission) error {
-			_, err := i.NextNumbers(t.Context(), a, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
+		"NextNumbers": {trust.RightNextNumbers, "orders", func(k *kernel.Kernel, a trust.Admission) error {
+			_, err := k.NextNumbers(t.Context(), a, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
 			return err
 		}},
-		"NextNumbers, relayed": {trust.RightNextNumbers, "orders", func(i *kernel.Issuer, a trust.Admission) error {
-			_, err := i.NextNumbers(t.Context(), a, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
+		"NextNumbers, relayed": {trust.RightNextNumbers, "orders", func(k *kernel.Kernel, a trust.Admission) error {
+			_, err := k.NextNumbers(trust.WithRelay(t.Context(), "m2"), a, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
 			return err
 		}},
-		"Last, relayed": {trust.RightReadSequence, "orders", func(i *kernel.Issuer, a trust.Admission) error {
-			_, _, err := i.Last(t.Context(), a, "orders")
-			return err
-		}},
-		"TryNext": {trust.RightNextNumbers, "orders", func(i *kernel.Issuer, a trust.Admission) error {
-			if _, ok := i.TryNext(t.Context(), a, "orders", 1); !ok {
+		"TryNumbers": {trust.RightNextNumbers, "orders", func(k *kernel.Kernel, a trust.Admission) error {
+			if k.TryNumbers(&a, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}) == nil {
 				return errors.New("nothing in memory")
 			}
 			return nil
 		}},
-		"Last": {trust.RightReadSequence, "orders", func(i *kernel.Issuer, a trust.Admission) error {
-			_, _, err := i.Last(t.Context(), a, "orders")
+		"GetLast": {trust.RightReadSequence, "orders", func(k *kernel.Kernel, a trust.Admission) error {
+			_, err := k.GetLast(t.Context(), a, &snowraftv1.GetLastRequest{Sequence: "orders"})
 			return err
 		}},
 	}
 	for name, r := range requests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, ids, numbers := &source{empty: name != "TryNext"}, &counter{}, &counter{}
-			i := kernel.NewIssuer(s, kernel.Counters{
-				IDs: func(string) kernel.Counter { return ids }, Strict: numbers, Relaxed: numbers,
-			}, true, func(context.Context) bool { return strings.HasSuffix(name, "relayed") })
+			s := &source{empty: name != "TryNumbers"}
+			k := kernel.New(kernel.Config{})
+			k.Source = s
+			issued := func() uint64 {
+				ids, numbers, _ := k.Issued()
+				return ids + numbers
+			}
 			secret := trust.NewTokenSecret()
 			table := &tokens{record: &trust.Record{ID: 1, Hash: trust.HashTokenSecret(secret), Scopes: []trust.Scope{
 				trust.Scope(r.right + ":" + r.resource), "seq:admin:*",
@@ -163,27 +138,27 @@ func TestIssuerNeedsAnAdmission(t *testing.T) {
 				t.Fatal(err)
 			}
 			for what, a := range map[string]trust.Admission{"no admission": {}, "an admission of another right": another} {
-				if err := r.call(i, a); err == nil || name != "TryNext" && rpc.FromError(err).Reason != rpc.Internal || s.calls > 0 {
+				if err := r.call(k, a); err == nil || name != "TryNumbers" && rpc.FromError(err).Reason != rpc.Internal || s.calls > 0 {
 					t.Errorf("%s: %v after %d calls of the source", what, err, s.calls)
 				}
 			}
-			if err := r.call(i, admitted); err != nil || s.calls != 1 {
+			if err := r.call(k, admitted); err != nil || s.calls != 1 {
 				t.Errorf("an admitted call: %v after %d calls of the source", err, s.calls)
 			}
-			if name == "TryNext" { // never waits
+			if name == "TryNumbers" { // never waits
 				return
 			}
-			was := ids.sum + numbers.sum
-			uncounted := name == "Last" || strings.HasSuffix(name, "relayed")
+			was := issued()
+			uncounted := name == "GetLast" || strings.HasSuffix(name, "relayed")
 			if uncounted && was > 0 {
 				t.Errorf("%v counted", was)
 			}
 			s.meanwhile = table.revoke
-			if denied, ok := errors.AsType[*trust.Denied](r.call(i, admitted)); !ok || !denied.Unauthenticated {
+			if denied, ok := errors.AsType[*trust.Denied](r.call(k, admitted)); !ok || !denied.Unauthenticated {
 				t.Errorf("a caller whose token was deleted meanwhile: %v", denied)
 			}
-			if now := ids.sum + numbers.sum; !uncounted && (was != 1 || now != was || i.Refused() != 1) {
-				t.Errorf("%v, then %v issued, %d refused", was, now, i.Refused())
+			if _, _, refused := k.Issued(); !uncounted && (was != 1 || issued() != was || refused != 1) {
+				t.Errorf("%v, then %v issued, %d refused", was, issued(), refused)
 			}
 		})
 	}
