@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
@@ -24,6 +25,33 @@ type actorKey struct{}
 // WithActor returns a context whose calls are made for an actor. Without one, this member acts for itself.
 func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, &a)
+}
+
+// Acting returns a context whose proposals have the caller of a call as their actor, if the call was admitted with a right. Besides
+// [WithActor], no other function names actors. The state machine judges the actor again, by all changes since the index in the actor,
+// so it misses no revocation.
+func (m *Member) Acting(ctx context.Context, right string) (context.Context, error) {
+	admission := trust.AdmissionOf(ctx)
+	p := admission.Principal()
+	if p == nil || admission.Right() != right {
+		return ctx, fmt.Errorf("nothing has admitted a call with the right %s", right)
+	}
+	judgedAt := m.fsm.Applied() // before the rights are read
+	if err := admission.Still(); err != nil {
+		return ctx, err
+	}
+	actor := Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ADMIN}
+	switch {
+	case p.IsOpen():
+		actor = Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN}
+	case p.IsMember():
+		actor = Actor{Kind: commandv1.ActorKind_ACTOR_KIND_MEMBER, Name: p.MemberID()}
+	case p.IsAnonymous():
+		actor = Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ANONYMOUS, JudgedAt: judgedAt}
+	case p.TokenID() != 0:
+		actor = Actor{Kind: commandv1.ActorKind_ACTOR_KIND_TOKEN, Token: p.TokenID(), JudgedAt: judgedAt}
+	}
+	return WithActor(ctx, actor), nil
 }
 
 // errNoActor reports a call that reached the log without the judgment of its caller, which is a bug.

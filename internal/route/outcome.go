@@ -48,13 +48,13 @@ func retryable(err error, harmless bool) bool {
 	return noLeader(err) || harmless && errors.Is(err, cluster.ErrUnknownOutcome)
 }
 
-// leaderless reports whether a block was not granted because no leader answered. Numbers were
+// Leaderless reports whether a block was not granted because no leader answered. Numbers were
 // not issued then, whatever became of the block.
-func leaderless(err error) bool { return errors.Is(err, cluster.ErrUnknownOutcome) || noLeader(err) }
+func Leaderless(err error) bool { return errors.Is(err, cluster.ErrUnknownOutcome) || noLeader(err) }
 
 // ungranted turns an error that leaves the outcome of a block open into a [member.ErrNoLeader].
 func ungranted(sequence string, err error) error {
-	if err == nil || !leaderless(err) || errors.Is(err, member.ErrNoLeader) && noLeader(err) {
+	if err == nil || !Leaderless(err) || errors.Is(err, member.ErrNoLeader) && noLeader(err) {
 		return err
 	}
 	return &ungrantedError{sequence, err}

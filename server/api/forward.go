@@ -10,9 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/cluster"
-	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
-	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
@@ -76,44 +74,13 @@ func (s *Services) Accept(ctx context.Context, _ string) error {
 	return nil
 }
 
-// changing returns the context of a call of a method; see Acting. A request for numbers has an actor only if it is proposed.
+// changing returns the context of a call of a method, with the caller as its actor if the method changes the cluster; see
+// [member.Member.Acting]. A request for numbers has an actor only if it is proposed.
 func (s *Services) changing(ctx context.Context, rule *rpc.Rule) (context.Context, error) {
 	if rule == nil || !rule.GetChanges() || rule.GetWhere() == snowraftv1.MethodRule_WHERE_BY_MODE {
 		return ctx, nil
 	}
-	return s.acting(ctx, rule.GetRight())
-}
-
-// Acting is acting for a request for numbers.
-func (s *Services) Acting(ctx context.Context) (context.Context, error) {
-	return s.acting(ctx, trust.RightNextNumbers)
-}
-
-// acting returns a context whose proposals have the caller of a call as their actor, if the call was admitted with a right. No other
-// function names actors, and [member.Member] proposes nothing for a caller without one. The state machine judges the actor again, by
-// all changes since the index in the actor, so it misses no revocation.
-func (s *Services) acting(ctx context.Context, right string) (context.Context, error) {
-	admission := trust.AdmissionOf(ctx)
-	p := admission.Principal()
-	if p == nil || admission.Right() != right {
-		return ctx, rpc.NewError(rpc.Internal, "nothing has admitted a call with the right "+right)
-	}
-	judgedAt := s.Member.State().Applied() // before the rights are read
-	if err := admission.Still(); err != nil {
-		return ctx, err
-	}
-	actor := member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ADMIN}
-	switch {
-	case p.IsOpen():
-		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN}
-	case p.IsMember():
-		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_MEMBER, Name: p.MemberID()}
-	case p.IsAnonymous():
-		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ANONYMOUS, JudgedAt: judgedAt}
-	case p.TokenID() != 0:
-		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_TOKEN, Token: p.TokenID(), JudgedAt: judgedAt}
-	}
-	return member.WithActor(ctx, actor), nil
+	return s.Member.Acting(ctx, rule.GetRight())
 }
 
 // askTimeout is the time that a member waits for the leader's answer to a call that it can answer itself, with less knowledge.

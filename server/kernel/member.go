@@ -2,10 +2,16 @@ package kernel
 
 import (
 	"context"
+	"errors"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/route"
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/share"
+	"github.com/snowraft/snowraft/internal/tracing"
+	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/snowflake"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -14,13 +20,20 @@ import (
 type memberSource struct {
 	member *member.Member
 	router *route.Router
-	acting func(ctx context.Context) (context.Context, error)
+	strict *share.Calls[member.Numbering]
 }
 
-// FromMember returns the source of a member. acting returns the context in which the caller of an admitted call is the actor of
-// proposals.
-func FromMember(m *member.Member, r *route.Router, acting func(ctx context.Context) (context.Context, error)) Source {
-	return memberSource{m, r, acting}
+// FromMember returns the source of a member.
+func FromMember(m *member.Member, r *route.Router) Source {
+	exhausted := func(err error) bool {
+		return err != nil && rpc.FromError(wire.Status(err)).Reason == rpc.SequenceExhausted
+	}
+	strict := share.New(limits.Count, limits.CallTimeout, exhausted,
+		func(ctx context.Context, key share.Key, count uint64) (member.Numbering, error) {
+			caller, _ := key.Principal.(*trust.Principal)
+			return r.NextAtLeader(trust.WithPrincipal(ctx, caller), key.Sequence, count, "")
+		})
+	return memberSource{m, r, strict}
 }
 
 func (s memberSource) TryTake(ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, uint32) {
@@ -56,26 +69,79 @@ func (s memberSource) UUIDs(ctx context.Context, layout string, count uint32) ([
 	return writeUUIDs(t.IDs, count, l, snowflake.NewUUIDTag(cluster, l.Name()))
 }
 
-// Next makes a request with an ID a proposal of its caller.
+// Next issues numbers of a relaxed sequence from the blocks of this member. Numbers of a strict sequence, and those of requests with
+// an ID, which are proposals of their callers, come from the leader. Callers of a strict sequence on behalf of the same principal
+// share calls to the leader.
 func (s memberSource) Next(ctx context.Context, sequence string, count uint64, requestID string) (n member.Numbering, err error) {
+	relayed := trust.RelayOf(ctx) != ""
 	if requestID != "" {
-		if ctx, err = s.acting(ctx); err != nil {
+		// A name that is not UTF-8 would end the stream to the leader, which callers share.
+		if err := member.CheckSequence(sequence); err != nil {
 			return n, err
 		}
+		if ctx, err = s.member.Acting(ctx, trust.RightNextNumbers); err != nil {
+			return n, err
+		}
+		if !relayed {
+			return s.router.NextAtLeader(ctx, sequence, count, requestID)
+		}
 	}
-	if trust.RelayOf(ctx) != "" {
+	if relayed {
 		return s.member.NextAtLeader(ctx, sequence, count, requestID)
 	}
-	return s.router.Next(ctx, sequence, count, requestID)
+	n, strict, err := s.relaxed(ctx, sequence, count)
+	if err != nil && route.Leaderless(err) {
+		err = s.router.HoldBlock(ctx, sequence, func() (err error) {
+			n, strict, err = s.relaxed(ctx, sequence, count)
+			return err
+		})
+	}
+	switch {
+	case err != nil || !strict:
+		return n, err
+	case s.member.Node().IsLeader(), tracing.Sampled(ctx): // a shared call would be in the trace of one caller only
+		return s.router.NextAtLeader(ctx, sequence, count, "")
+	default:
+		return s.strict.Do(ctx, share.Key{Sequence: sequence, Principal: trust.PrincipalOf(ctx)}, count)
+	}
+}
+
+// relaxed issues numbers from memory unless the sequence is strict. At first, only the leader may know that a sequence
+// has become strict.
+func (s memberSource) relaxed(ctx context.Context, sequence string, count uint64) (n member.Numbering, strict bool, err error) {
+	c, err := s.member.Counter(ctx, sequence)
+	if err != nil || c.Strict() {
+		return n, err == nil, err
+	}
+	if n, err = c.Next(ctx, count); errors.Is(err, member.ErrStrict) {
+		return n, true, nil
+	}
+	return n, false, err
 }
 
 func (s memberSource) TryNext(sequence string, count uint64) (member.Numbering, bool) {
 	return s.member.TryNext(sequence, count)
 }
 
-func (s memberSource) Last(ctx context.Context, sequence string) (int64, bool, error) {
+func (s memberSource) Last(ctx context.Context, sequence string) (last int64, ok bool, err error) {
 	if trust.RelayOf(ctx) != "" {
 		return s.member.LastAtLeader(ctx, sequence)
 	}
-	return s.router.Last(ctx, sequence)
+	var strict bool
+	look := func() error {
+		c, err := s.member.Counter(ctx, sequence)
+		if err != nil || c.Strict() {
+			strict = err == nil
+			return err
+		}
+		last, ok, err = c.Last(ctx)
+		return err
+	}
+	if err = look(); err != nil && route.Leaderless(err) {
+		err = s.router.Hold(ctx, look)
+	}
+	if err != nil || !strict {
+		return last, ok, err
+	}
+	return s.router.LastAtLeader(ctx, sequence)
 }

@@ -14,18 +14,20 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/route"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
 // process is one start of a member, with a client that continuously requests IDs from it.
 type process struct {
 	*node
-	start  int        // number of this start among those of all nodes
-	rng    *rand.Rand // only for run
-	member *member.Member
-	router *route.Router
-	raft   *raftPort
-	gossip *gossipPort
+	start   int        // number of this start among those of all nodes
+	rng     *rand.Rand // only for run
+	member  *member.Member
+	router  *route.Router
+	issuing kernel.Source
+	raft    *raftPort
+	gossip  *gossipPort
 
 	up   atomic.Pointer[member.Member] // member, once it is open
 	dead atomic.Bool                   // messages of the process no longer arrive
@@ -72,6 +74,7 @@ func newProcess(n *node) (*process, error) {
 		return nil, err
 	}
 	p.router = route.New(p.member, p)
+	p.issuing = kernel.FromMember(p.member, p.router)
 	p.up.Store(p.member)
 	go p.run()
 	if n.counted.Load() {

@@ -31,11 +31,11 @@ func TestLateReplicaRoutesStrictSequenceToLeader(t *testing.T) {
 		if err != nil || c.Strict() {
 			w.Fatalf("Counter() = strict %v, %v; want a replica that is late", c.Strict(), err)
 		}
-		n, err := late.proc().router.Next(ctx, "s", 3, "")
+		n, err := late.proc().issuing.Next(ctx, "s", 3, "")
 		if err != nil || n.Count != 3 {
 			w.Errorf("Next() = %+v, %v; want 3 numbers", n, err)
 		}
-		last, ok, err := leads.router.Last(ctx, "s")
+		last, ok, err := leads.issuing.Last(ctx, "s")
 		if err != nil || !ok || last != n.Number(2) {
 			w.Errorf("Last() at the leader = %d, %v, %v; want %d", last, ok, err, n.Number(2))
 		}
@@ -98,7 +98,7 @@ func TestCallsWaitForNextLeader(t *testing.T) {
 		var last int64
 		for _, id := range []string{"", "request"} {
 			began := time.Now()
-			n, err := asks.router.Next(member.WithActor(ctx, anyone), "s", 1, id)
+			n, err := asks.issuing.Next(admitted(ctx, "s"), "s", 1, id)
 			if err != nil || n.First <= last {
 				w.Errorf("Next(%q) = %+v, %v after %v; want a number above %d", id, n, err, time.Since(began), last)
 			}
@@ -122,8 +122,8 @@ func TestVanishedLeaderDelaysAllAlike(t *testing.T) {
 				}
 				leader, asks := w.leader(), w.follower().proc()
 				issue := map[string]func() error{
-					"strict":  func() error { _, err := asks.router.Next(ctx, "strict", 1, ""); return err },
-					"relaxed": func() error { _, err := asks.router.Next(ctx, "relaxed", 1000, ""); return err },
+					"strict":  func() error { _, err := asks.issuing.Next(ctx, "strict", 1, ""); return err },
+					"relaxed": func() error { _, err := asks.issuing.Next(ctx, "relaxed", 1000, ""); return err },
 					"ids":     func() error { return asks.issue(1, 0) },
 				}[kind]
 				w.until(recovery, "the member issues", func() bool { return issue() == nil })

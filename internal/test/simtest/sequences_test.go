@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	"github.com/snowraft/snowraft/trust"
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/cluster"
@@ -168,7 +169,7 @@ func (c *client) strict() {
 	defer cancel()
 	a := s.ask(position{})
 	if what < 5 && !s.forced && s.spec.GetReset_() == commandv1.SequenceReset_SEQUENCE_RESET_NONE {
-		last, ok, err := c.router.Last(ctx, s.spec.GetName())
+		last, ok, err := c.issuing.Last(ctx, s.spec.GetName())
 		if c.answers(1, s, err) {
 			s.learned(c.name, a, last, ok)
 		}
@@ -197,7 +198,7 @@ func (c *client) identified(s *series, count uint64) {
 
 // next requests numbers as callers of the member do; requestID is "" for a request without an ID.
 func (p *process) next(ctx context.Context, s *series, count uint64, requestID string) (member.Numbering, error) {
-	return p.router.Next(member.WithActor(ctx, anyone), s.spec.GetName(), count, requestID)
+	return p.issuing.Next(admitted(ctx, s.spec.GetName()), s.spec.GetName(), count, requestID)
 }
 
 // anyone is a caller in an open cluster.
@@ -299,4 +300,10 @@ func (p *process) lastErrorOfSequences() error {
 		return *err
 	}
 	return nil
+}
+
+// admitted returns the context of a request for numbers in an open cluster.
+func admitted(ctx context.Context, sequence string) context.Context {
+	a, _ := trust.Open().Admit(trust.RightNextNumbers, sequence) // everyone has every right
+	return trust.WithAdmission(ctx, a)
 }
