@@ -25,20 +25,20 @@ type thriftBackend struct {
 }
 
 // Twitter issues an ID of the layout "twitter".
-func (b thriftBackend) Twitter(ctx context.Context) (id, datacenter, worker int64, err error) {
+func (b thriftBackend) Twitter(ctx context.Context) (id thrift.ID, err error) {
 	if b.wait != nil {
 		if err := b.wait(ctx); err != nil {
-			return 0, 0, 0, err
+			return id, err
 		}
 	}
 	taken, err := b.kernel.TakeIDs(ctx, thrift.Layout, 1)
 	if err != nil {
-		return 0, 0, 0, err
+		return id, err
 	}
 	defer taken.Free()
 	first := taken.IDs[0].First
 	parts, err := twitter.Unpack(first)
-	return int64(first), int64(parts.Datacenter), int64(parts.Worker), err //nolint:gosec // at most 63 bits
+	return thrift.ID{ID: int64(first), Datacenter: int64(parts.Datacenter), Worker: int64(parts.Worker)}, err //nolint:gosec // at most 63 bits
 }
 
 func (s *Server) newThrift(b Behind) *thrift.Server {

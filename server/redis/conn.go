@@ -77,7 +77,7 @@ type conn struct {
 	ids         []uint64
 }
 
-func newConn(s *Server, nc net.Conn) *conn {
+func (s *Server) newConn(nc net.Conn) *conn {
 	slot := clients.Of(nc)
 	c := &conn{s: s, net: nc, slot: slot, w: newWriter(s, nc, slot), input: newInput(nc, func() bool { return slot == nil || slot.Known() }), id: s.lastID.Add(1), protocol: resp2}
 	slot.SetIdle(c.idle)
@@ -92,7 +92,7 @@ func (c *conn) wait(what int64) { c.state.Store(c.s.beats.Load()<<2 | what) }
 func (c *conn) check(now int64) {
 	state := c.state.Load()
 	if state&3 != waitsForBackend && state>>2 == now-1 && c.input.ended() {
-		c.endReading()
+		clients.EndReading(c.net) // commands that have arrived are still answered
 		return
 	}
 	stalls, since := state&3 == waitsForRest, state>>2
@@ -100,15 +100,12 @@ func (c *conn) check(now int64) {
 		stalls, since = true, blocked-1
 	}
 	if stalls && time.Duration(now-since)*beat > stallTimeout {
-		c.cut()
+		clients.Cut(c.net)
 	}
 }
 
-// endReading stops further reads. Commands that have arrived are still answered.
-func (c *conn) endReading() { _ = c.net.SetReadDeadline(time.Unix(1, 0)) }
-
-// serve answers commands until either side closes the connection.
-func (c *conn) serve() {
+// Serve answers commands until either side closes the connection. It implements [clients.Client].
+func (c *conn) Serve() {
 	defer func() { _ = c.net.Close() }()
 	defer c.survive()
 	if c.handshake() == nil {
@@ -123,7 +120,7 @@ func (c *conn) survive() {
 		c.s.cfg.Logger.Error("command caused a panic; please report it",
 			"client", c.net.RemoteAddr(), "panic", r, "stack", string(debug.Stack()))
 		c.closing = true
-		c.cut()
+		clients.Cut(c.net)
 	}
 }
 

@@ -5,30 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 )
 
 // Unread returns the number of bytes of unread answers.
 func (s *Server) Unread() (size int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.conns {
+	s.Each(func(c *conn, _ net.Conn) {
 		c.w.mu.Lock()
 		size += c.w.size
 		c.w.mu.Unlock()
-	}
+	})
 	return size
 }
 
 // Busy returns the number of connections with unanswered commands.
 func (s *Server) Busy() (count int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.conns {
+	s.Each(func(c *conn, _ net.Conn) {
 		if c.state.Load()&3 == waitsForBackend {
 			count++
 		}
-	}
+	})
 	return count
 }
 

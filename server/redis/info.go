@@ -16,16 +16,13 @@ import (
 // section.
 func (c *conn) info(args [][]byte) {
 	i := c.s.cfg.Backend.Info()
-	c.s.mu.Lock()
-	clients := len(c.s.conns)
-	c.s.mu.Unlock()
 	sections := [][]string{
 		{"Server",
 			"redis_version:" + redisVersion, "redis_mode:standalone", "os:" + runtime.GOOS + " " + runtime.GOARCH,
 			fmt.Sprintf("uptime_in_seconds:%d", int64(i.Uptime/time.Second)),
 			fmt.Sprintf("uptime_in_days:%d", int64(i.Uptime/(24*time.Hour))),
 			"server_name:snowraft"},
-		{"Clients", fmt.Sprintf("connected_clients:%d", clients), fmt.Sprintf("maxclients:%d", c.s.cfg.MaxClients)},
+		{"Clients", fmt.Sprintf("connected_clients:%d", c.s.Clients()), fmt.Sprintf("maxclients:%d", c.s.cfg.MaxClients)},
 		{"Persistence", "loading:0"},
 		// Every member accepts INCR, and clients read that from the role.
 		{"Replication", "role:master", "connected_slaves:0"},

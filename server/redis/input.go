@@ -90,8 +90,3 @@ func (i input) ended() (ended bool) {
 	})
 	return ended
 }
-
-// shutdown ends reads and writes without waiting. The connection must have a file descriptor.
-func (i input) shutdown() {
-	_ = i.raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
-}

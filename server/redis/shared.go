@@ -7,6 +7,7 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/internal/share"
+	clients "github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -80,7 +81,7 @@ func (c *conn) finish() {
 	c.servePending()
 	if c.flush() != nil {
 		c.closing = true
-		c.cut() // ends the reading goroutine
+		clients.Cut(c.net) // ends the reading goroutine
 	}
 	c.waitForClient()
 }

@@ -20,7 +20,7 @@ func (c *conn) handshake() error {
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(c.s.lasts, handshakeTimeout)
+	ctx, cancel := context.WithTimeout(c.s.Lasts, handshakeTimeout)
 	defer cancel()
 	err := secured.HandshakeContext(ctx)
 	if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil {
@@ -30,17 +30,4 @@ func (c *conn) handshake() error {
 		_, _ = plain.Conn.Write([]byte("-ERR this port speaks TLS only; connect with TLS, for example redis-cli --tls\r\n"))
 	}
 	return err
-}
-
-// cut ends the connection without waiting, neither for the client, as a regular TLS close would, nor for the goroutine that serves it.
-func (c *conn) cut() {
-	if c.input.raw != nil {
-		c.input.shutdown()
-		return
-	}
-	nc := c.net
-	if secured, ok := nc.(*tls.Conn); ok {
-		nc = secured.NetConn()
-	}
-	_ = nc.Close()
 }

@@ -11,84 +11,78 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// method serves a method. The agent is the user agent of get_id.
-type method func(ctx context.Context, s *Server, agent string) (int64, error)
-
-// other is the name under which unknown methods are served and counted.
+// other is the name under which unknown methods are counted.
 const other = "other"
-
-// methods maps the methods of the service. The answers with a worker or a datacenter take them from an ID issued for the
-// answer. They therefore belong to a lane of this member, or, in a gateway, to a lane of the member that issued the ID.
-var methods = map[string]method{
-	"get_id": func(ctx context.Context, s *Server, agent string) (int64, error) {
-		if !validAgent.MatchString(agent) {
-			return 0, errInvalidAgent
-		}
-		id, _, _, err := s.cfg.Backend.Twitter(ctx)
-		if err == nil {
-			s.cfg.Issued(agent)
-		}
-		return id, err
-	},
-	"get_worker_id": func(ctx context.Context, s *Server, _ string) (int64, error) {
-		_, _, worker, err := s.cfg.Backend.Twitter(ctx)
-		return worker, err
-	},
-	"get_datacenter_id": func(ctx context.Context, s *Server, _ string) (int64, error) {
-		_, datacenter, _, err := s.cfg.Backend.Twitter(ctx)
-		return datacenter, err
-	},
-	"get_timestamp": func(_ context.Context, s *Server, _ string) (int64, error) { return s.cfg.Backend.Clock(), nil },
-	other:           func(context.Context, *Server, string) (int64, error) { return 0, errUnknownMethod },
-}
 
 // validAgent matches a user agent of at most 256 bytes.
 var validAgent = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,255}$`)
 
-// call reads a request and writes the reply into out. An error means that the request could not be read.
-func (c *conn) call(ctx context.Context, in, out thrift.TProtocol) error {
-	name, kind, id, err := in.ReadMessageBegin(ctx)
+// call reads a request and writes the reply. An error means that the request could not be read.
+func (c *conn) call(ctx context.Context, p thrift.TProtocol) error {
+	name, kind, id, err := p.ReadMessageBegin(ctx)
 	switch {
 	case err != nil:
 		return err
 	case kind != thrift.CALL:
 		return errors.New("the message is not a call")
 	}
-	agent, err := agentOf(ctx, in)
+	agent, err := agentOf(ctx, p)
 	if err != nil {
 		return err
 	}
+	began := time.Now()
+	value, err := c.value(ctx, name, agent)
 	counted := name
-	if methods[name] == nil {
+	if errors.Is(err, errUnknownMethod) {
 		counted = other
 	}
-	began := time.Now()
-	value, err := c.value(ctx, counted, agent)
 	c.s.cfg.Served(counted, err, time.Since(began))
 	if err != nil {
-		return errors.Join(out.WriteMessageBegin(ctx, name, thrift.EXCEPTION, id), exception(err).Write(ctx, out), out.WriteMessageEnd(ctx))
+		return errors.Join(p.WriteMessageBegin(ctx, name, thrift.EXCEPTION, id), exception(err).Write(ctx, p), p.Flush(ctx))
 	}
 	return errors.Join(
-		out.WriteMessageBegin(ctx, name, thrift.REPLY, id),
-		out.WriteStructBegin(ctx, name+"_result"),
-		out.WriteFieldBegin(ctx, "success", thrift.I64, 0), out.WriteI64(ctx, value), out.WriteFieldEnd(ctx),
-		out.WriteFieldStop(ctx),
-		out.WriteStructEnd(ctx),
-		out.WriteMessageEnd(ctx),
+		p.WriteMessageBegin(ctx, name, thrift.REPLY, id),
+		p.WriteStructBegin(ctx, name+"_result"),
+		p.WriteFieldBegin(ctx, "success", thrift.I64, 0), p.WriteI64(ctx, value), p.WriteFieldEnd(ctx),
+		p.WriteFieldStop(ctx), p.WriteStructEnd(ctx), p.Flush(ctx),
 	)
 }
 
-// value returns the result of a method, for the principal of all callers. Callers of a secured cluster stay unauthenticated.
-func (c *conn) value(ctx context.Context, name, agent string) (int64, error) {
+// fields maps the methods that issue an ID to the part of it that they return. A worker or a datacenter therefore belongs to a lane
+// of this member or, in a gateway, to a lane of the member that issued the ID.
+var fields = map[string]func(ID) int64{
+	"get_id":            func(i ID) int64 { return i.ID },
+	"get_worker_id":     func(i ID) int64 { return i.Worker },
+	"get_datacenter_id": func(i ID) int64 { return i.Datacenter },
+}
+
+// value returns the result of a method for the principal of all callers. Callers of a secured cluster stay unauthenticated.
+func (c *conn) value(ctx context.Context, name, agent string) (value int64, err error) {
 	p, err := c.s.cfg.Anonymous(ctx)
-	if err != nil {
+	field := fields[name]
+	switch {
+	case err != nil:
 		return 0, err
+	case name == "get_timestamp":
+		value = c.s.cfg.Backend.Clock()
+	case field == nil:
+		return 0, errUnknownMethod
+	case name == "get_id" && !validAgent.MatchString(agent):
+		return 0, errInvalidAgent
+	default:
+		id, err := c.s.cfg.Backend.Twitter(trust.WithPrincipal(ctx, p))
+		if err != nil {
+			return 0, err
+		}
+		value = field(id)
 	}
-	value, err := methods[name](trust.WithPrincipal(ctx, p), c.s, agent)
-	if err == nil && p.IsOpen() {
+	if name == "get_id" {
+		c.s.cfg.Issued(agent)
+	}
+	if p.IsOpen() {
 		_ = c.slot.Keep(p)
 	}
-	return value, err
+	return value, nil
 }
 
 // agentOf reads the argument structure of a method to the end of the message, and returns the text in its field 1, which is the

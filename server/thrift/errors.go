@@ -3,9 +3,6 @@ package thrift
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"io"
-	"net"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
@@ -42,12 +39,4 @@ func exception(err error) thrift.TApplicationException {
 		message += " [" + e.Reason + "]"
 	}
 	return thrift.NewTApplicationException(thrift.INTERNAL_ERROR, message)
-}
-
-// strange returns the error of an unreadable request: err itself if the connection ended, or else err wrapped in errStrange.
-func strange(err error) error {
-	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", errStrange, err)
 }

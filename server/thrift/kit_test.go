@@ -31,7 +31,7 @@ type fake struct {
 	caller  *trust.Principal
 }
 
-func (f *fake) Twitter(ctx context.Context) (id, datacenter, worker int64, err error) {
+func (f *fake) Twitter(ctx context.Context) (thrift.ID, error) {
 	if f.hold != nil {
 		f.asked <- struct{}{}
 		select {
@@ -40,17 +40,17 @@ func (f *fake) Twitter(ctx context.Context) (id, datacenter, worker int64, err e
 			if f.gaveUp != nil {
 				f.gaveUp <- ctx.Err()
 			}
-			return 0, 0, 0, ctx.Err()
+			return thrift.ID{}, ctx.Err()
 		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.caller = trust.PrincipalOf(ctx)
 	if f.failure != nil {
-		return 0, 0, 0, f.failure
+		return thrift.ID{}, f.failure
 	}
 	f.last++
-	return f.last, 3, 7, nil
+	return thrift.ID{ID: f.last, Datacenter: 3, Worker: 7}, nil
 }
 
 func (*fake) Clock() int64 { return 1_700_000_000_123 }

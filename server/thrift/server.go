@@ -2,12 +2,13 @@ package thrift
 
 import (
 	"context"
+	"log/slog"
 	"net"
-	"sync"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/accept"
 	"github.com/snowraft/snowraft/internal/lines"
+	clients "github.com/snowraft/snowraft/server/conn"
+	"github.com/snowraft/snowraft/trust"
 )
 
 const (
@@ -15,60 +16,41 @@ const (
 	stallTimeout = 30 * time.Second // bound for the arrival of a message that has begun, and for the client to take the reply
 )
 
-// Server serves the connections of one listener. Its methods may be called from any goroutine.
-type Server struct {
-	cfg Config
-	// strange limits the log lines about connections that do not speak the protocol.
-	strange lines.Limit
-	open    context.Context // ends when Close begins
-	close   func()
-	lasts   context.Context // parent of the contexts of all calls; its end closes their connections
-	end     func()
+// Layout is the name of the layout of all issued IDs, a preset of package snowflake.
+const Layout = "twitter"
 
-	mu      sync.Mutex     // held when Serve and Close begin
-	running sync.WaitGroup // Serve and the connections
+// Backend issues the IDs. Many goroutines call it. rpc.FromError can read its errors.
+type Backend interface {
+	// Twitter issues an ID of [Layout].
+	Twitter(ctx context.Context) (ID, error)
+	// Clock returns the time of the issuing process, in Unix ms.
+	Clock() int64
+}
+
+// ID is an issued ID, with the fields that name its lane.
+type ID struct{ ID, Datacenter, Worker int64 }
+
+// Config describes a Server. All fields are required. Many goroutines call its functions.
+type Config struct {
+	Backend Backend
+	Logger  *slog.Logger
+	// Anonymous returns the principal of all callers, because Thrift carries no token.
+	Anonymous func(ctx context.Context) (*trust.Principal, error)
+	// Served counts a request of a method that took the given time; err is nil if it succeeded. All unknown methods are "other".
+	Served func(method string, err error, took time.Duration)
+	// Issued counts an ID that was issued to a user agent. The agent is valid.
+	Issued func(agent string)
+}
+
+// Server serves the connections of one listener, which must bound their number. Its methods may be called from any goroutine.
+type Server struct {
+	*clients.Server[*conn]
+	cfg     Config
+	strange lines.Limit // of log lines about connections that do not speak the protocol
 }
 
 // New returns a server. It serves after Serve is called with a listener.
-func New(cfg Config) *Server {
-	s := &Server{cfg: cfg}
-	s.open, s.close = context.WithCancel(context.Background())
-	s.lasts, s.end = context.WithCancel(context.Background())
-	return s
-}
+func New(cfg Config) *Server { return &Server{Server: clients.NewServer[*conn](), cfg: cfg} }
 
-// closing reports whether Close was called.
-func (s *Server) closing() bool { return s.open.Err() != nil }
-
-// Serve serves the connections of a listener until Close, and closes the listener. It may be called once. It returns nil
-// after Close, or the error of a listener that another party closed. The listener must bound the number of connections.
-func (s *Server) Serve(l net.Listener) error {
-	defer func() { _ = l.Close() }()
-	s.mu.Lock()
-	if s.closing() {
-		s.mu.Unlock()
-		return nil
-	}
-	s.running.Add(1)
-	s.mu.Unlock()
-	defer s.running.Done()
-	defer context.AfterFunc(s.open, func() { _ = l.Close() })()
-	return accept.Each(l, s.open.Done(), func(nc net.Conn) { s.running.Go(newConn(s, nc).serve) }, func(err error, pause time.Duration) {
-		s.cfg.Logger.Warn("connection of Thrift client not accepted; retrying", "error", err, "retry_after", pause)
-	})
-}
-
-// Close stops accepting connections, closes the idle connections, and waits for the requests in progress. When ctx ends, it
-// cancels the remaining calls, closes their connections and returns the error of ctx.
-func (s *Server) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.close()
-	s.mu.Unlock()
-	defer s.end()
-	stop := context.AfterFunc(ctx, s.end)
-	s.running.Wait()
-	if !stop() {
-		return ctx.Err()
-	}
-	return nil
-}
+// Serve is [clients.Server.ServeConns].
+func (s *Server) Serve(l net.Listener) error { return s.ServeConns(l, s.newConn, s.cfg.Logger) }
