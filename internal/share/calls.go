@@ -51,7 +51,7 @@ type request[A any] struct {
 }
 
 // New returns Calls. Each call requests at most limit numbers, or all that one caller wants, and lasts
-// at most timeout. If alone reports that a failure need not concern all callers of a call, each of
+// at most timeout, which 0 leaves to call. If alone reports that a failure need not concern all callers of a call, each of
 // them is served by a call of its own. call runs on a goroutine of Calls, with a context that has no
 // values of the callers' contexts and does not end with them.
 func New[A Divisible[A]](limit uint64, timeout time.Duration, alone func(error) bool,
@@ -167,7 +167,11 @@ func (c *Calls[A]) take(key Key) (batch []request[A], total uint64) {
 }
 
 func (c *Calls[A]) fetch(key Key, count uint64) (A, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
-	defer cancel()
+	ctx := context.Background()
+	if c.timeout > 0 {
+		bounded, cancel := context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+		ctx = bounded
+	}
 	return c.call(ctx, key, count)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Process is the member or gateway behind a Server, without its issuer and its gRPC services.
+// Process is the member or gateway behind a Server, without its source of IDs and numbers and its gRPC services.
 type Process interface {
 	// Exists and Create are defined by redis.Backend.
 	Exists(ctx context.Context, sequence string) (bool, error)
@@ -39,9 +39,9 @@ type redisBackend struct {
 }
 
 // Next issues count numbers of a sequence.
-func (b redisBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
+func (b redisBackend) Next(ctx context.Context, sequence string, count uint64) (redis.Numbers, error) {
 	n, err := b.kernel.Next(ctx, sequence, count, "")
-	return n.First, n.Increment, err
+	return redis.Numbers{First: n.First, Increment: n.Increment, Strict: n.Strict}, err
 }
 
 // Number issues count numbers of a sequence, with their texts.
@@ -50,13 +50,13 @@ func (b redisBackend) Number(ctx context.Context, sequence string, count uint64)
 	if err != nil {
 		return redis.Numbering{}, err
 	}
-	return redis.Numbering{First: n.First, Increment: n.Increment, Period: n.Day(), Append: n.Append}, nil
+	return redis.Numbering{Numbers: redis.Numbers{First: n.First, Increment: n.Increment, Strict: n.Strict}, Period: n.Day(), Append: n.Append}, nil
 }
 
 // TryNext issues count numbers of a relaxed sequence if the numbers are in memory.
-func (b redisBackend) TryNext(ctx context.Context, sequence string, count uint64) (first, increment int64, ok bool) {
+func (b redisBackend) TryNext(ctx context.Context, sequence string, count uint64) (redis.Numbers, bool) {
 	n, ok := b.kernel.TryNext(ctx, sequence, count)
-	return n.First, n.Increment, ok
+	return redis.Numbers{First: n.First, Increment: n.Increment, Strict: n.Strict}, ok
 }
 
 // Last returns the last issued number.
@@ -128,7 +128,8 @@ func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (fi
 	if err := reserve(ctx, trust.RightNextNumbers, sequence, int64(count)*numberBytes); err != nil { //nolint:gosec // at most limits.Texts
 		return 0, 0, err
 	}
-	return b.redisBackend.Next(ctx, sequence, count)
+	n, err := b.kernel.Next(ctx, sequence, count, "")
+	return n.First, n.Increment, err
 }
 
 // AppendNext appends count numbers as text, one per line. It flushes long text to w in pieces.

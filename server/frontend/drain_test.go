@@ -43,12 +43,12 @@ func (h *held) call(ctx context.Context) error {
 	return err
 }
 
-func (*held) TryNext(context.Context, string, uint64) (first, increment int64, ok bool) {
-	return 0, 0, false
+func (*held) TryNext(context.Context, string, uint64) (n redis.Numbers, ok bool) {
+	return n, false
 }
 
-func (h *held) Next(ctx context.Context, _ string, _ uint64) (first, increment int64, err error) {
-	return 1, 1, h.call(ctx)
+func (h *held) Next(ctx context.Context, _ string, _ uint64) (redis.Numbers, error) {
+	return redis.Numbers{First: 1, Increment: 1}, h.call(ctx)
 }
 
 func (h *held) GetStatus(ctx context.Context, _ *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {

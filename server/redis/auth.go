@@ -35,7 +35,7 @@ func (c *conn) context() context.Context {
 	call := c.s.call.Load()
 	if c.callOf != call || c.calledAs != c.caller {
 		c.callOf, c.calledAs = call, c.caller
-		c.callContext = trust.WithAddress(trust.WithPrincipal(*call, c.caller), c.net.RemoteAddr().String())
+		c.callContext = trust.WithAddress(c.s.contextOf(c.caller), c.net.RemoteAddr().String())
 	}
 	return c.callContext
 }

@@ -8,13 +8,13 @@ import (
 // Backend is the part of a member that the Redis protocol needs. Many goroutines call it. Its errors can be read with
 // rpc.FromError.
 type Backend interface {
-	// Next issues count numbers of a sequence, 1 to 1,000,000: first, first+increment, and so on. It fails with reason
+	// Next issues count numbers of a sequence, 1 to 1,000,000. It fails with reason
 	// UNKNOWN_SEQUENCE if the sequence does not exist. It fails with SEQUENCE_EXHAUSTED, and issues no number, if the
 	// sequence has fewer than count numbers left.
-	Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error)
+	Next(ctx context.Context, sequence string, count uint64) (Numbers, error)
 	// TryNext does the same as Next if it need not wait, for example because the numbers are in memory. If ok is false, it
 	// issued no number, and Next returns the reason.
-	TryNext(ctx context.Context, sequence string, count uint64) (first, increment int64, ok bool)
+	TryNext(ctx context.Context, sequence string, count uint64) (n Numbers, ok bool)
 	// Number issues numbers as Next does, and returns them with their texts.
 	Number(ctx context.Context, sequence string, count uint64) (Numbering, error)
 	// Last returns the last issued number, if there is one; for a strict sequence the result is linearizable. It fails with
@@ -31,11 +31,23 @@ type Backend interface {
 	Info() Info
 }
 
-// Numbering holds numbers of one period: First, First+Increment, and so on.
-type Numbering struct {
+// Numbers are numbers of a sequence: First, First+Increment, and so on.
+type Numbers struct {
 	First, Increment int64
-	Period           string                                // first day of the period, in the form 2026-11-22; empty without a reset
-	Append           func(dst []byte, index uint64) []byte // appends the number with an index as text
+	Strict           bool // only the leader issues numbers of the sequence
+}
+
+// Part implements share.Divisible.
+func (n Numbers) Part(skip, _ uint64) Numbers {
+	n.First += int64(skip) * n.Increment //nolint:gosec // at most limits.Count
+	return n
+}
+
+// Numbering holds numbers of one period.
+type Numbering struct {
+	Numbers
+	Period string                                // first day of the period, in the form 2026-11-22; empty without a reset
+	Append func(dst []byte, index uint64) []byte // appends the number with an index as text
 }
 
 // Info is the information about a member in the answers to INFO and HELLO.

@@ -70,6 +70,7 @@ type conn struct {
 	name        string // name that the client chose
 	closing     bool   // close after out has been sent
 	keys        keys
+	strict      string // key whose numbers came from the leader last; TryNext would be in vain
 	pending     pending
 	transaction transaction
 	why         error // error of the command being served

@@ -31,13 +31,12 @@ type pendingIncr struct {
 
 // group holds the commands of one key.
 type group struct {
-	key       string
-	count     uint64 // numbers
-	commands  int
-	asked     bool // the Backend returned the following fields
-	next      int64
-	increment int64
-	err       error
+	key      string
+	count    uint64 // numbers
+	commands int
+	asked    bool // the Backend returned the following fields
+	Numbers
+	err error
 	// tooMany is the smallest count that the exhausted sequence could not serve; 0 if no count was requested separately.
 	tooMany uint64
 	last    *int64 // last number of an exhausted sequence; nil if not requested yet
@@ -123,7 +122,9 @@ func (c *conn) tryPending() bool {
 }
 
 func (c *conn) tryGroup(g *group) bool {
-	g.next, g.increment, g.asked = c.s.cfg.Backend.TryNext(c.context(), g.key, g.count)
+	if g.key != c.strict { // only the leader has its numbers
+		g.Numbers, g.asked = c.s.cfg.Backend.TryNext(c.context(), g.key, g.count)
+	}
 	return g.asked
 }
 
@@ -137,7 +138,7 @@ func (c *conn) servePending() {
 		}
 		g.err = nil
 		if !c.tryGroup(g) {
-			g.next, g.increment, g.err = c.next(g.key, g.count)
+			g.Numbers, g.err = c.next(g.key, g.count)
 		}
 	}
 	c.answerPending()
@@ -149,10 +150,10 @@ func (c *conn) answerPending() {
 	p := &c.pending
 	for _, incr := range p.incrs {
 		g := &p.groups[incr.group]
-		first, increment, err := g.next, g.increment, g.err
+		n, err := g.Numbers, g.err
 		if g.commands > 1 && exhausted(err) && (g.tooMany == 0 || incr.count < g.tooMany) {
 			// The remaining numbers may be enough for some of the commands.
-			if first, increment, err = c.next(g.key, incr.count); exhausted(err) {
+			if n, err = c.next(g.key, incr.count); exhausted(err) {
 				g.tooMany = incr.count
 			}
 		}
@@ -163,8 +164,15 @@ func (c *conn) answerPending() {
 		}
 		// Both ends were issued, so intermediate overflows cancel out.
 		steps := int64(incr.count) //nolint:gosec // at most limits.Count
-		c.out = redcon.AppendInt(c.out, first+(steps-1)*increment)
-		g.next = first + steps*increment
+		c.out = redcon.AppendInt(c.out, n.First+(steps-1)*n.Increment)
+		g.Numbers = n.Part(incr.count, 0)
+	}
+	for _, g := range p.groups {
+		if g.Strict {
+			c.strict = g.key
+		} else if g.key == c.strict && g.err == nil {
+			c.strict = ""
+		}
 	}
 	clear(p.groups)
 	p.groups, p.incrs = p.groups[:0], p.incrs[:0]
@@ -175,12 +183,12 @@ func exhausted(err error) bool {
 }
 
 // next issues numbers.
-func (c *conn) next(key string, count uint64) (first, increment int64, err error) {
+func (c *conn) next(key string, count uint64) (n Numbers, err error) {
 	err = c.take(key, func(ctx context.Context, b Backend) (err error) {
-		first, increment, err = b.Next(ctx, key, count)
+		n, err = b.Next(ctx, key, count)
 		return err
 	})
-	return first, increment, err
+	return n, err
 }
 
 // take calls issue. If the sequence does not exist, it creates it, if the cluster lets INCR do that, and calls issue again.

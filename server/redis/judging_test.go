@@ -23,16 +23,16 @@ func judge(ctx context.Context, right, resource string) error {
 	return nil
 }
 
-func (j judging) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
+func (j judging) Next(ctx context.Context, sequence string, count uint64) (redis.Numbers, error) {
 	if err := judge(ctx, trust.RightNextNumbers, sequence); err != nil {
-		return 0, 0, err
+		return redis.Numbers{}, err
 	}
 	return j.fake.Next(ctx, sequence, count)
 }
 
-func (j judging) TryNext(ctx context.Context, sequence string, count uint64) (first, increment int64, ok bool) {
+func (j judging) TryNext(ctx context.Context, sequence string, count uint64) (redis.Numbers, bool) {
 	if judge(ctx, trust.RightNextNumbers, sequence) != nil {
-		return 0, 0, false
+		return redis.Numbers{}, false
 	}
 	return j.fake.TryNext(ctx, sequence, count)
 }

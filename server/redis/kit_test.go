@@ -52,38 +52,38 @@ func (f *fake) find(name string) (*sequence, error) {
 	return v.(*sequence), nil
 }
 
-func (f *fake) Next(ctx context.Context, name string, count uint64) (first, increment int64, err error) {
+func (f *fake) Next(ctx context.Context, name string, count uint64) (redis.Numbers, error) {
 	f.nexts.Add(1)
 	if err := f.ask(ctx, "next", name); err != nil {
-		return 0, 0, err
+		return redis.Numbers{}, err
 	}
 	if count < 1 || count > 1_000_000 {
-		return 0, 0, &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: "the count is out of range"}
+		return redis.Numbers{}, &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: "the count is out of range"}
 	}
 	s, err := f.find(name)
 	if err != nil {
-		return 0, 0, err
+		return redis.Numbers{}, err
 	}
 	if left := s.left.Load(); left >= 0 && (left < int64(count) || !s.left.CompareAndSwap(left, left-int64(count))) {
-		return 0, 0, &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.SequenceExhausted, Message: "sequence " + name + " is exhausted"}
+		return redis.Numbers{}, &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.SequenceExhausted, Message: "sequence " + name + " is exhausted"}
 	}
 	if !s.used.Load() {
 		s.used.Store(true)
 	}
 	step := int64(count) * s.increment
-	return s.next.Add(step) - step, s.increment, nil
+	return redis.Numbers{First: s.next.Add(step) - step, Increment: s.increment, Strict: s.strict}, nil
 }
 
 // Number gives the numbers of "dated" a period and a text.
 func (f *fake) Number(ctx context.Context, name string, count uint64) (redis.Numbering, error) {
-	first, increment, err := f.Next(ctx, name, count)
-	n := redis.Numbering{First: first, Increment: increment}
+	numbers, err := f.Next(ctx, name, count)
+	n := redis.Numbering{Numbers: numbers}
 	prefix := ""
 	if name == "dated" {
 		n.Period, prefix = "2026-11-28", "D-"
 	}
 	n.Append = func(dst []byte, index uint64) []byte {
-		return strconv.AppendInt(append(dst, prefix...), first+int64(index)*increment, 10)
+		return strconv.AppendInt(append(dst, prefix...), numbers.First+int64(index)*numbers.Increment, 10)
 	}
 	return n, err
 }

@@ -27,13 +27,13 @@ type Server struct {
 	cfg    Config
 	meters []Meter      // indexed by command
 	beats  atomic.Int64 // beats since the start: a coarse clock
-	// call is the parent context of the Backend's calls. A new context for each command would cost more than most commands.
-	// Therefore all calls of one beat share a context, and its deadline is one beat later than any of them needs.
+	// call is the context of the Backend's calls for callers without a token. A new context for each command would cost more than most
+	// commands. Therefore all calls of one beat share a context, and its deadline is one beat later than any of them needs.
 	call   atomic.Pointer[context.Context]
 	lastID atomic.Int64
 	// strange limits the log lines about connections that do not speak the protocol.
 	strange lines.Limit
-	calls   *share.Calls[numbers]
+	calls   *share.Calls[Numbers]
 	// anonymous is the caller of connections without a token.
 	anonymous *trust.Principal
 }
@@ -45,16 +45,26 @@ func New(cfg Config) *Server {
 	for _, cmd := range append(slices.Collect(maps.Values(commands)), unserved) {
 		s.meters[cmd.index] = s.cfg.Meter(cmd.name)
 	}
+	s.anonymous, _ = s.cfg.Authenticate(s.Lasts, "") // nil has no rights
 	s.renewCall()
 	s.calls = newCalls(s)
-	s.anonymous, _ = s.cfg.Authenticate(s.Lasts, "") // nil has no rights
 	return s
 }
 
 func (s *Server) renewCall() {
 	ctx, cancel := context.WithTimeout(s.Lasts, callTimeout+beat)
 	context.AfterFunc(ctx, cancel) // not sooner, because calls may use ctx until its deadline
+	ctx = trust.WithPrincipal(ctx, s.anonymous)
 	s.call.Store(&ctx)
+}
+
+// contextOf returns the context of a call of the Backend for a caller.
+func (s *Server) contextOf(caller *trust.Principal) context.Context {
+	call := *s.call.Load()
+	if caller != s.anonymous {
+		call = trust.WithPrincipal(call, caller)
+	}
+	return call
 }
 
 // Serve is [clients.Server.ServeConns].

@@ -11,27 +11,17 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// numbers are numbers of a sequence: first, first+increment, and so on.
-type numbers struct{ first, increment int64 }
-
-// Part implements share.Divisible.
-func (n numbers) Part(skip, _ uint64) numbers {
-	return numbers{n.first + int64(skip)*n.increment, n.increment} //nolint:gosec // at most limits.Count
-}
-
 // newCalls returns the calls for numbers that connections share.
-func newCalls(s *Server) *share.Calls[numbers] {
+func newCalls(s *Server) *share.Calls[Numbers] {
 	never := func(error) bool { return false } // a connection repeats a failed call where that helps
-	calls := share.New(limits.Count, callTimeout, never, func(_ context.Context, key share.Key, count uint64) (n numbers, err error) {
+	calls := share.New(limits.Count, 0, never, func(_ context.Context, key share.Key, count uint64) (n Numbers, err error) {
 		defer func() {
 			if recover() != nil {
 				err = errPanic // each connection then makes its own call and reports the panic
 			}
 		}()
 		caller, _ := key.Principal.(*trust.Principal)
-		ctx := trust.WithPrincipal(*s.call.Load(), caller) // ends when the server closes
-		n.first, n.increment, err = s.cfg.Backend.Next(ctx, key.Sequence, count)
-		return n, err
+		return s.cfg.Backend.Next(s.contextOf(caller), key.Sequence, count)
 	})
 	calls.Gather()
 	return calls
@@ -54,9 +44,9 @@ func (c *conn) share() (ok bool, err error) {
 }
 
 // Answered implements share.Caller.
-func (c *conn) Answered(n numbers, err error) {
+func (c *conn) Answered(n Numbers, err error) {
 	g := &c.pending.groups[0]
-	g.next, g.increment, g.err, g.asked = n.first, n.increment, err, !repeatable(err)
+	g.Numbers, g.err, g.asked = n, err, !repeatable(err)
 	if repeatable(err) {
 		go c.finish() // calls the Backend again
 		return

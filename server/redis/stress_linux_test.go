@@ -31,19 +31,19 @@ var increments = map[string]int64{"k0": 1, "k1": 2, "k2": 3, "k3": 4, "little": 
 // moody is a Backend whose numbers may be in memory, late, or unavailable.
 type moody struct{ fake }
 
-func (m *moody) TryNext(ctx context.Context, name string, count uint64) (first, increment int64, ok bool) {
+func (m *moody) TryNext(ctx context.Context, name string, count uint64) (redis.Numbers, bool) {
 	if rand.IntN(3) > 0 {
-		return 0, 0, false
+		return redis.Numbers{}, false
 	}
 	return m.fake.TryNext(ctx, name, count)
 }
 
-func (m *moody) Next(ctx context.Context, name string, count uint64) (first, increment int64, err error) {
+func (m *moody) Next(ctx context.Context, name string, count uint64) (redis.Numbers, error) {
 	for range rand.IntN(50) {
 		runtime.Gosched()
 	}
 	if rand.IntN(60) == 0 {
-		return 0, 0, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader is known"}
+		return redis.Numbers{}, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader is known"}
 	}
 	return m.fake.Next(ctx, name, count)
 }
