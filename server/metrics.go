@@ -78,8 +78,8 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descPending, float64(node.ProposalsPending()))
 	gauge(descExpiry, c.tokens.nextExpiry())
 	gauge(descBackup, unixOrNaN(c.s.api.LastBackup()))
-	ends := c.s.rooms.list()
-	gauge(descLeast, ends.least())
+	ends := c.s.ends.list()
+	gauge(descLeast, ends.Least())
 	gauge(descKnown, float64(node.Commands()))
 	type kind struct {
 		voter, alive bool
@@ -138,7 +138,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 		layouts = s.Layouts()
 		gauge(descFSM, ofCluster(int(s.FSMVersion())))
 		gauge(descSequences, ofCluster(s.SequenceCount()))
-		gauge(descSpent, ofCluster(ends.exhausted))
+		gauge(descExhausted, ofCluster(ends.Exhausted))
 		gauge(descDeleted, ofCluster(s.DeletedSequenceCount()))
 	})
 	now := m.Clock().Now().Wall

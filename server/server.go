@@ -36,7 +36,7 @@ type Server struct {
 	meter    *meter
 	usage    *usage
 	moved    *moved
-	rooms    *rooms
+	ends     *ends
 	halts    *halts
 	receipts *receipts
 	ended    *ended
@@ -61,12 +61,12 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	logger := cfg.Logger.With("member", cfg.Name)
 	s := &Server{cfg: cfg, logger: logger, ports: p, opened: make(chan struct{}), meter: newMeter(), usage: &usage{dir: cfg.DataDir, read: cfg.Clock},
 		halts: openHalts(cfg.DataDir)}
-	s.rooms = &rooms{member: s.Member}
+	s.ends = &ends{member: s.Member}
 	s.moved = &moved{host: p.Host, ip: net.ParseIP(p.gossipIP), lookup: net.DefaultResolver.LookupIPAddr, logger: logger}
 	s.peers = newPeers(s.identify, cfg.Keys, cfg.Tracer, frontend.DialOptions(cfg.Network)...)
 	auth, tokens := s.auth()
 	s.endpoints = frontend.New(frontend.Config{
-		What: "member", Version: cfg.Version, Logger: logger, Ports: p.Ports, State: stateCollector{s, tokens}, Named: s.rooms,
+		What: "member", Version: cfg.Version, Logger: logger, Ports: p.Ports, State: stateCollector{s, tokens}, Named: s.ends,
 		Ready: func() error { return s.member.Ready() }, Auth: auth, Audit: cmp.Or(cfg.AuditLog, trust.NewAuditLog(nil, logger)), Certificate: cfg.OwnCertificate,
 		Tracer: cfg.Tracer,
 	})

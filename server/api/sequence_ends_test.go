@@ -1,4 +1,4 @@
-package server
+package api
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 
 func TestSequencesNearestTheirEnd(t *testing.T) {
 	t.Parallel()
+	const nearest = 20
 	m, index := fsm.New(fsm.Options{}), uint64(0)
 	day := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	apply := func(cmd *commandv1.Command) {
@@ -47,31 +48,31 @@ func TestSequencesNearestTheirEnd(t *testing.T) {
 	create(&commandv1.SequenceSpec{Name: "down", Start: 10, Increment: -1, Min: 1, Max: 10}, 9)
 	create(&commandv1.SequenceSpec{Name: "daily", Start: 1, Increment: 1, Min: 1, Max: 100, TimeZone: "UTC", Reset_: commandv1.SequenceReset_SEQUENCE_RESET_DAILY}, 99)
 
-	today := endsOf(m.Listing(), day.UnixMilli()).near
-	if len(today) != nearest || today[0] != (room{"daily", 0.01}) || today[1] != (room{"down", 0.1}) || today[2] != (room{"n24", 0.75}) || today[19].name != "n07" {
+	today := EndsOf(m.Listing(), day.UnixMilli(), nearest).Near
+	if len(today) != nearest || today[0] != (End{"daily", 0.01}) || today[1] != (End{"down", 0.1}) || today[2] != (End{"n24", 0.75}) || today[19].Name != "n07" {
 		t.Errorf("today: %v", today)
 	}
-	tomorrow := endsOf(m.Listing(), day.Add(24*time.Hour).UnixMilli()).near
-	if len(tomorrow) != nearest || tomorrow[0].name != "down" || tomorrow[19].name != "n06" {
+	tomorrow := EndsOf(m.Listing(), day.Add(24*time.Hour).UnixMilli(), nearest).Near
+	if len(tomorrow) != nearest || tomorrow[0].Name != "down" || tomorrow[19].Name != "n06" {
 		t.Errorf("tomorrow, when the daily one begins again: %v", tomorrow)
 	}
 
 	// Exhausted sequences do not hide those whose end can still be moved.
-	if least := (ends{}).least(); !math.IsNaN(least) {
+	if least := (Ends{}).Least(); !math.IsNaN(least) {
 		t.Errorf("without sequences, the least part is %v, want NaN", least)
 	}
 	for i := range nearest + 5 {
 		create(&commandv1.SequenceSpec{Name: fmt.Sprintf("a-sold-out-%02d", i), Start: 1, Increment: 1, Min: 1, Max: 5}, 5)
 	}
 	create(&commandv1.SequenceSpec{Name: "a-sold-out-today", Start: 1, Increment: 1, Min: 1, Max: 5, TimeZone: "UTC", Reset_: commandv1.SequenceReset_SEQUENCE_RESET_DAILY}, 5)
-	for at, want := range map[time.Time]ends{day: {today, nearest + 6}, day.Add(24 * time.Hour): {tomorrow, nearest + 5}} {
-		got := endsOf(m.Listing(), at.UnixMilli())
-		if !slices.Equal(got.near, want.near) || got.exhausted != want.exhausted || got.least() != want.near[0].left {
-			t.Errorf("with exhausted sequences at %v: %v, the least part is %v, want %v", at, got, got.least(), want)
+	for at, want := range map[time.Time]Ends{day: {today, nearest + 6}, day.Add(24 * time.Hour): {tomorrow, nearest + 5}} {
+		got := EndsOf(m.Listing(), at.UnixMilli(), nearest)
+		if !slices.Equal(got.Near, want.Near) || got.Exhausted != want.Exhausted || got.Least() != want.Near[0].Left {
+			t.Errorf("with exhausted sequences at %v: %v, the least part is %v, want %v", at, got, got.Least(), want)
 		}
 	}
-	few := ends{near: []room{{"a-sold-out-00", 0}}, exhausted: 1}
-	if least := few.least(); !math.IsNaN(least) {
+	few := Ends{Near: []End{{"a-sold-out-00", 0}}, Exhausted: 1}
+	if least := few.Least(); !math.IsNaN(least) {
 		t.Errorf("with exhausted sequences only, the least part is %v, want NaN", least)
 	}
 }

@@ -1,0 +1,52 @@
+package api
+
+import (
+	"math"
+
+	"github.com/snowraft/snowraft/fsm"
+)
+
+// End is a sequence with an end.
+type End struct {
+	Name string
+	Left float64 // part of the period's numbers that is not granted yet, 0 to 1
+}
+
+// Ends holds the sequences that are nearest their end, exhausted ones last, and the number of all exhausted ones. Exhausted
+// sequences can be many and stay so, and would hide the sequences whose end can still be moved.
+type Ends struct {
+	Near      []End
+	Exhausted int
+}
+
+// EndsOf returns the sequences of a listing that are nearest their end at a time, in Unix ms, at most most of them.
+func EndsOf(all fsm.Listing, at int64, most int) (e Ends) {
+	periods := newPeriods(at)
+	var near, exhausted []listRow
+	for b := range all.After("", nil) {
+		switch row := rowOf(b, periods); {
+		case row.left == unbounded:
+		case row.left > 0:
+			if near = append(near, row); len(near) >= 4*most {
+				near = nearestOf(near, most)
+			}
+		default:
+			if e.Exhausted++; len(exhausted) < most {
+				exhausted = append(exhausted, row)
+			}
+		}
+	}
+	near = append(nearestOf(near, most), exhausted...)
+	for _, row := range near[:min(len(near), most)] {
+		e.Near = append(e.Near, End{row.name, row.left})
+	}
+	return e
+}
+
+// Least returns the smallest remaining part of all sequences with an end that are not exhausted; NaN if there is no such sequence.
+func (e Ends) Least() float64 {
+	if len(e.Near) > 0 && e.Near[0].Left > 0 {
+		return e.Near[0].Left
+	}
+	return math.NaN()
+}
