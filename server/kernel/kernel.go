@@ -104,7 +104,7 @@ func total(v *prometheus.CounterVec) (sum uint64) {
 // Describe implements prometheus.Collector.
 func (k *Kernel) Describe(ch chan<- *prometheus.Desc) {
 	k.Requests.Describe(ch)
-	ch <- descRefusals
+	k.refused.Describe(ch)
 	k.ids.Describe(ch)
 	k.numbers.Describe(ch)
 }
@@ -112,7 +112,7 @@ func (k *Kernel) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (k *Kernel) Collect(ch chan<- prometheus.Metric) {
 	k.Requests.Collect(ch)
-	k.refused.collect(ch)
+	k.refused.Collect(ch)
 	k.ids.Collect(ch)
 	k.numbers.Collect(ch)
 }

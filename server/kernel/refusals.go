@@ -2,41 +2,29 @@ package kernel
 
 import (
 	"errors"
-	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowraft/snowraft/trust"
 )
 
-var descRefusals = Desc("token_refusals_total", "Requests refused for their token, by what is wrong with it.", "fault")
-
-// refusals counts the requests that this process refused because of their tokens. The map never changes.
-type refusals map[trust.Fault]*atomic.Uint64
+// refusals counts the requests that this process refused because of their tokens, by fault.
+type refusals struct{ *prometheus.CounterVec }
 
 func newRefusals() refusals {
-	r := make(refusals)
+	r := refusals{prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: namespace + "token_refusals_total", Help: "Requests refused for their token, by what is wrong with it."}, []string{"fault"})}
 	for _, fault := range trust.Faults() {
-		r[fault] = new(atomic.Uint64)
+		r.WithLabelValues(string(fault))
 	}
 	return r
 }
 
 // note counts an error if it is this process's refusal of a token.
 func (r refusals) note(err error) {
-	var fault trust.Fault
-	if denied, ok := errors.AsType[*trust.Denied](err); ok {
-		fault = denied.Fault
+	if denied, ok := errors.AsType[*trust.Denied](err); ok && denied.Fault != "" {
+		r.WithLabelValues(string(denied.Fault)).Inc()
 	} else if _, ok := errors.AsType[*trust.RateLimited](err); ok {
-		fault = trust.FaultRate
-	}
-	if n := r[fault]; n != nil {
-		n.Add(1)
-	}
-}
-
-func (r refusals) collect(ch chan<- prometheus.Metric) {
-	for fault, n := range r {
-		ch <- prometheus.MustNewConstMetric(descRefusals, prometheus.CounterValue, float64(n.Load()), string(fault))
+		r.WithLabelValues(string(trust.FaultRate)).Inc()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/status"
@@ -17,57 +18,48 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// rows are the errors of the domain that need only a reason. An outgoing error gets the reason of its row. An incoming reason
-// stands for the error of the first row that has it, except [rpc.InvalidArgument], which several rows have.
-var rows = []struct {
+// row is an error of the domain that needs only a reason.
+type row struct {
 	is     error
 	reason string
-}{
-	{cluster.ErrClosed, rpc.ShuttingDown},
-	{member.ErrStrict, rpc.StrictSequence},
-	{sequence.ErrInvalidFormat, rpc.InvalidArgument},
-	{sequence.ErrUnknownZone, rpc.InvalidArgument},
-	{cluster.ErrNotLeader, rpc.NotLeader},
-	{member.ErrNoLeader, rpc.NoLeader},
-	{cluster.ErrUnknownMember, rpc.UnknownMember},
-	{cluster.ErrQuorum, rpc.QuorumAtRisk},
-	{member.ErrUpgradeBlocked, rpc.UpgradeBlocked},
-	{cluster.ErrAmbiguousMember, rpc.InvalidArgument},
-	{cluster.ErrOwnAddress, rpc.InvalidArgument},
-	{cluster.ErrNamesUnknown, rpc.NamesIncomplete},
-	{cluster.ErrOtherCluster, rpc.OtherCluster},
-	{cluster.ErrNameTaken, rpc.NameTaken},
-	{cluster.ErrTooOld, rpc.ProgramTooOld},
-	{cluster.ErrMemberUnreachable, rpc.MemberUnreachable},
-	{cluster.ErrNotAlive, rpc.MemberNotAlive},
-	{cluster.ErrNoSuccessor, rpc.NoSuccessor},
-	{cluster.ErrUnknownOutcome, rpc.CommitUnknown},
-	{refused(commandv1.Refusal_REFUSAL_INVALID_ARGUMENT), rpc.InvalidArgument},
-	{refused(commandv1.Refusal_REFUSAL_UNKNOWN_LAYOUT), rpc.UnknownLayout},
-	{refused(commandv1.Refusal_REFUSAL_LAYOUT_EXISTS), rpc.LayoutExists},
-	{refused(commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED), rpc.WorkersExhausted},
-	{refused(commandv1.Refusal_REFUSAL_CLOCK_BEHIND), rpc.ClockBehind},
-	{refused(commandv1.Refusal_REFUSAL_WINDOW_MISMATCH), rpc.WindowMismatch},
-	{refused(commandv1.Refusal_REFUSAL_TIME_EXHAUSTED), rpc.TimeExhausted},
-	{refused(commandv1.Refusal_REFUSAL_VERSION_TOO_LOW), rpc.VersionTooLow},
-	{refused(commandv1.Refusal_REFUSAL_LIMIT_REACHED), rpc.LimitReached},
-	{refused(commandv1.Refusal_REFUSAL_OVERLOADED), rpc.Overloaded},
-	{refused(commandv1.Refusal_REFUSAL_UNKNOWN_SEQUENCE), rpc.UnknownSequence},
-	{refused(commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS), rpc.SequenceExists},
-	{refused(commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED), rpc.SequenceExhausted},
-	{refused(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH), rpc.SequenceChanged},
-	{refused(commandv1.Refusal_REFUSAL_WOULD_REPEAT), rpc.WouldRepeat},
-	{refused(commandv1.Refusal_REFUSAL_REQUEST_ID_REUSED), rpc.RequestIDReused},
-	{refused(commandv1.Refusal_REFUSAL_REDIS_CREATE_OFF), rpc.RedisCreateOff},
-	{refused(commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK), rpc.NotLastBlock},
-	{refused(commandv1.Refusal_REFUSAL_UNAUTHENTICATED), rpc.Unauthenticated},
-	{refused(commandv1.Refusal_REFUSAL_UNKNOWN_TOKEN), rpc.UnknownToken},
-	{refused(commandv1.Refusal_REFUSAL_TOKEN_EXISTS), rpc.TokenExists},
-	{refused(commandv1.Refusal_REFUSAL_FENCED), rpc.Fenced},
-	{refused(commandv1.Refusal_REFUSAL_SET_BACK), rpc.SetBack},
-	{refused(commandv1.Refusal_REFUSAL_SEQUENCE_FROZEN), rpc.SequenceFrozen},
-	{refused(commandv1.Refusal_REFUSAL_RESTORE_UNACKNOWLEDGED), rpc.RestoreUnacknowledged},
 }
+
+// rows lists these errors. An outgoing error gets the reason of its row. An incoming reason stands for the error of the first row
+// that has it, except [rpc.InvalidArgument], which several rows have. A refusal has the reason of the same name, with one exception.
+var rows = func() []row {
+	all := []row{
+		{cluster.ErrClosed, rpc.ShuttingDown},
+		{member.ErrStrict, rpc.StrictSequence},
+		{sequence.ErrInvalidFormat, rpc.InvalidArgument},
+		{sequence.ErrUnknownZone, rpc.InvalidArgument},
+		{cluster.ErrNotLeader, rpc.NotLeader},
+		{member.ErrNoLeader, rpc.NoLeader},
+		{cluster.ErrUnknownMember, rpc.UnknownMember},
+		{cluster.ErrQuorum, rpc.QuorumAtRisk},
+		{member.ErrUpgradeBlocked, rpc.UpgradeBlocked},
+		{cluster.ErrAmbiguousMember, rpc.InvalidArgument},
+		{cluster.ErrOwnAddress, rpc.InvalidArgument},
+		{cluster.ErrNamesUnknown, rpc.NamesIncomplete},
+		{cluster.ErrOtherCluster, rpc.OtherCluster},
+		{cluster.ErrNameTaken, rpc.NameTaken},
+		{cluster.ErrTooOld, rpc.ProgramTooOld},
+		{cluster.ErrMemberUnreachable, rpc.MemberUnreachable},
+		{cluster.ErrNotAlive, rpc.MemberNotAlive},
+		{cluster.ErrNoSuccessor, rpc.NoSuccessor},
+		{cluster.ErrUnknownOutcome, rpc.CommitUnknown},
+	}
+	for n, name := range commandv1.Refusal_name {
+		r := row{refused(commandv1.Refusal(n)), strings.TrimPrefix(name, "REFUSAL_")}
+		switch commandv1.Refusal(n) {
+		case commandv1.Refusal_REFUSAL_UNSPECIFIED:
+			continue
+		case commandv1.Refusal_REFUSAL_GENERATION_MISMATCH:
+			r.reason = rpc.SequenceChanged
+		}
+		all = append(all, r)
+	}
+	return all
+}()
 
 func refused(reason commandv1.Refusal) error { return &fsm.Refused{Reason: reason} }
 
