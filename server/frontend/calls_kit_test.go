@@ -46,9 +46,7 @@ func serveEchoOn(t *testing.T, auth *Auth, limit int64, pipes *pipeListener) (bu
 	budget = conn.NewBudget(10_000, limit)
 	s := New(Config{What: "member", State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Auth: auth, Logger: slog.New(slog.DiscardHandler), Ready: func() error { return nil }})
 	options = append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	g := s.newGRPC(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		return handler(ctx, req)
-	})
+	g := s.newGRPC()
 	grpc_health_v1.RegisterHealthServer(g, newHealthService(s))
 	snowraftv1.RegisterIdServiceServer(g, echo{})
 	snowraftv1.RegisterClusterServiceServer(g, echo{})

@@ -255,9 +255,7 @@ func TestLargeAnswersAreReserved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Config{State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Logger: slog.New(slog.DiscardHandler)})
-		g := s.newGRPC(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-			return handler(ctx, req)
-		})
+		g := s.newGRPC()
 		defer g.Stop()
 		c, ctx := accepted(t, places.NewBudget(1, 1, 8*mib, conn.Price), nil)
 		call := func(req *snowraftv1.GenerateIdsRequest) (ran bool, err error) {

@@ -27,16 +27,16 @@ func openFiles() uint64 {
 // usual.
 func (s *Server) slots(files uint64) int {
 	ports := uint64(2) // API and HTTP
-	if s.ports.Redis != nil {
+	if s.cfg.Ports.Redis != nil {
 		ports++
 	}
-	if s.ports.Thrift != nil {
+	if s.cfg.Ports.Thrift != nil {
 		ports++
 	}
 	most := ports * connsOfPort
 	slots := min(max(files, 2*keptFiles)-keptFiles, most)
 	if slots < most {
-		s.logger.Warn("few open files allowed; ports take fewer connections. Raise the limit (ulimit -n, LimitNOFILE of systemd)",
+		s.cfg.Logger.Warn("few open files allowed; ports take fewer connections. Raise the limit (ulimit -n, LimitNOFILE of systemd)",
 			"open_files", files, "connections", slots, "otherwise", most, "enough", most+keptFiles)
 	}
 	return int(slots)

@@ -26,12 +26,12 @@ func TestConnectionsFollowOpenFiles(t *testing.T) {
 		{64, 4, 256},
 	} {
 		var log bytes.Buffer
-		s := &Server{logger: slog.New(slog.NewTextHandler(&log, nil)), ports: &Ports{}}
+		s := &Server{cfg: Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Ports: &Ports{}}}
 		if c.ports > 2 {
-			s.ports.Redis = new(net.TCPListener)
+			s.cfg.Ports.Redis = new(net.TCPListener)
 		}
 		if c.ports > 3 {
-			s.ports.Thrift = new(net.TCPListener)
+			s.cfg.Ports.Thrift = new(net.TCPListener)
 		}
 		got := s.slots(c.files)
 		if got != c.want {

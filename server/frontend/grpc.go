@@ -31,11 +31,10 @@ const (
 	workersPerProcessor = 16
 )
 
-// newGRPC returns a server without services. handle serves its unary calls, as the innermost interceptor.
-func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
-	s.handle = handle
+// newGRPC returns a server without services.
+func (s *Server) newGRPC() *grpc.Server {
 	return grpc.NewServer(
-		grpc.Creds(&handshaker{auth: s.auth, tls: s.apiTLS(), plain: s.plain}),
+		grpc.Creds(&handshaker{auth: s.auth, tls: s.apiTLS(), plain: s.behind.Plain}),
 		grpc.MaxRecvMsgSize(limits.RequestBytes),
 		grpc.MaxConcurrentStreams(maxConcurrentStreams),
 		grpc.MaxHeaderListSize(maxHeaderList),
@@ -126,15 +125,22 @@ func (s *Server) serve(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	if err := s.accept(ctx, info.FullMethod); err != nil {
 		return nil, err
 	}
-	if s.handle == nil {
+	if s.behind.Serve == nil {
 		return handler(ctx, req)
 	}
-	return s.handle(ctx, req, info, handler)
+	return s.behind.Serve(ctx, req, info, handler)
+}
+
+func (s *Server) accept(ctx context.Context, method string) error {
+	if s.behind.Accept == nil {
+		return nil
+	}
+	return s.behind.Accept(ctx, method)
 }
 
 // panicked returns an error for a panic, so that one bad request does not stop the member. The logged stack is for the
 // developers.
 func (s *Server) panicked(method string, what any) error {
-	s.logger.Error("request caused a panic; please report it", "method", method, "panic", what, "stack", string(debug.Stack()))
-	return rpc.NewError(rpc.Internal, fmt.Sprintf("%s failed inside the %s; see its log", method, s.what))
+	s.cfg.Logger.Error("request caused a panic; please report it", "method", method, "panic", what, "stack", string(debug.Stack()))
+	return rpc.NewError(rpc.Internal, fmt.Sprintf("%s failed inside the %s; see its log", method, s.cfg.What))
 }

@@ -38,13 +38,13 @@ func TestManyHealthWatches(t *testing.T) {
 		const watchers = 1000
 		var looks atomic.Int64
 		var broken atomic.Bool
-		h := newHealthService(&Server{what: "member", ready: func() error {
+		h := newHealthService(&Server{cfg: Config{What: "member", Ready: func() error {
 			looks.Add(1)
 			if broken.Load() {
 				return errors.New("broken")
 			}
 			return nil
-		}})
+		}}})
 		ctx, cancel := context.WithCancel(t.Context())
 		all := make([]*watcher, watchers)
 		ended := make(chan error, watchers)
@@ -96,12 +96,12 @@ func TestManyHealthWatches(t *testing.T) {
 func TestHealthWatchMissesNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var broken atomic.Bool
-		h := newHealthService(&Server{what: "member", ready: func() error {
+		h := newHealthService(&Server{cfg: Config{What: "member", Ready: func() error {
 			if broken.Load() {
 				return errors.New("broken")
 			}
 			return nil
-		}})
+		}}})
 		ctx, cancel := context.WithCancel(t.Context())
 		watch := func() *watcher {
 			w := &watcher{ctx, make(chan grpc_health_v1.HealthCheckResponse_ServingStatus, 10)}
@@ -133,7 +133,7 @@ func TestHealthWatchMissesNoChange(t *testing.T) {
 // A watch that begins during the drain ends with an error, and without a message. After a message, clients of gRPC would watch
 // again without a pause.
 func TestHealthWatchesDuringDrain(t *testing.T) {
-	server := &Server{what: "member", ready: func() error { return nil }}
+	server := &Server{cfg: Config{What: "member", Ready: func() error { return nil }}}
 	h := newHealthService(server)
 	watch := func() *watcher {
 		return &watcher{t.Context(), make(chan grpc_health_v1.HealthCheckResponse_ServingStatus, 10)}

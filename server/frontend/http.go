@@ -23,14 +23,14 @@ const maxHeaderBytes = 12 << 10
 func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 	hosts := s.hosts()
 	pages, err := console.New(console.Config{
-		What: s.what, Version: s.version, Conn: s.local, Authenticate: s.byRequest, Logger: s.logger.With("component", "console"),
+		What: s.cfg.What, Version: s.cfg.Version, Conn: s.local, Authenticate: s.byRequest, Logger: s.cfg.Logger.With("component", "console"),
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.console = pages
 	clients, err := web.New(web.Config{
-		Backend: webBackend{b}, Conn: s.local, Authenticate: s.byRequest, Hosts: hosts, Gate: &s.gate, Console: pages, Logger: s.logger,
+		Backend: webBackend{b}, Conn: s.local, Authenticate: s.byRequest, Hosts: hosts, Gate: &s.gate, Console: pages, Logger: s.cfg.Logger,
 		Served: func(ctx context.Context, method string, err error, took time.Duration) {
 			s.kernel.Of(kernel.HTTP, method).Served(ctx, s.recording(ctx), err, took)
 		},
@@ -59,7 +59,7 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		ErrorLog:          slog.NewLogLogger(s.logger.With("component", "http").Handler(), slog.LevelDebug), // strangers cause these lines
+		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.With("component", "http").Handler(), slog.LevelDebug), // strangers cause these lines
 	}, nil
 }
 
@@ -70,7 +70,7 @@ func (s *Server) hosts() *web.Hosts {
 		return nil
 	}
 	name, _ := os.Hostname()
-	return web.NewHosts(append([]string{s.ports.Host, name}, s.ports.Names...)...)
+	return web.NewHosts(append([]string{s.cfg.Ports.Host, name}, s.cfg.Ports.Names...)...)
 }
 
 // split passes the paths for operators to one handler and all other paths to another. A mux would redirect requests for a

@@ -24,9 +24,7 @@ func served(t *testing.T, auth *Auth) *Server {
 	t.Helper()
 	s, l := small(t, auth)
 	t.Cleanup(func() { _ = l.Close() })
-	s.grpc = s.newGRPC(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		return handler(ctx, req)
-	})
+	s.grpc = s.newGRPC()
 	t.Cleanup(s.grpc.Stop)
 	return s
 }

@@ -51,9 +51,9 @@ func (state) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (s state) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descReady, prometheus.GaugeValue, Flag(s.server.Ready() == nil))
-	ch <- prometheus.MustNewConstMetric(descBuild, prometheus.GaugeValue, 1, s.server.version)
+	ch <- prometheus.MustNewConstMetric(descBuild, prometheus.GaugeValue, 1, s.server.cfg.Version)
 	expires := math.NaN()
-	if own := s.server.certificate; own != nil {
+	if own := s.server.cfg.Certificate; own != nil {
 		expires = float64(own.NotAfter().Unix())
 	}
 	ch <- prometheus.MustNewConstMetric(descCertificate, prometheus.GaugeValue, expires)

@@ -68,7 +68,7 @@ func (s *Server) mux(ctx context.Context, ss grpc.ServerStream, rule *rpc.Rule, 
 		Job: func() mux.Job { return job(m) }, Invalid: wire.Invalid,
 		Begin: func() bool { return m.conn.TryReserve(conn.CallPrice) }, End: func() { m.conn.Charge(-conn.CallPrice) },
 		Announce: func(j mux.Job) {
-			j.(interface{ fail(error) }).fail(wire.Status(rpc.NewError(rpc.ShuttingDown, fmt.Sprintf("this %s is shutting down; end the stream", s.what))))
+			j.(interface{ fail(error) }).fail(wire.Status(rpc.NewError(rpc.ShuttingDown, fmt.Sprintf("this %s is shutting down; end the stream", s.cfg.What))))
 		},
 	})
 	s.hear(ctx)
@@ -162,11 +162,11 @@ func (j *job) fail(err error) { j.err = err }
 
 // receipt returns the receipt for an answer; nil if none is due.
 func (j *job) receipt() []byte {
-	if j.receipts == nil || j.ended.Sub(j.handed) < receiptEvery {
+	if j.behind.Receipts == nil || j.ended.Sub(j.handed) < receiptEvery {
 		return nil
 	}
 	j.handed = j.ended
-	return j.receipts.Hand()
+	return j.behind.Receipts.Hand()
 }
 
 func (j *job) clear() {

@@ -62,7 +62,7 @@ func TestRequestsOnStreams(t *testing.T) {
 func requestsOnStreams(t *testing.T) {
 	s := New(Config{What: "member", State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Logger: slog.New(slog.DiscardHandler)})
 	s.kernel.Source = scripted{}
-	g := s.newGRPC(nil)
+	g := s.newGRPC()
 	snowraftv1.RegisterIdServiceServer(g, snowraftv1.UnimplementedIdServiceServer{})
 	snowraftv1.RegisterSequenceServiceServer(g, snowraftv1.UnimplementedSequenceServiceServer{})
 	budget, client := overPipe(t, g)
@@ -138,7 +138,7 @@ func TestPanicReturnsMemory(t *testing.T) {
 
 func panicReturnsMemory(t *testing.T) {
 	s := New(Config{What: "member", State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Logger: slog.New(slog.DiscardHandler)})
-	g := s.newGRPC(nil)
+	g := s.newGRPC()
 	snowraftv1.RegisterIdServiceServer(g, failing{})
 	budget, client := overPipe(t, g)
 	_, err := snowraftv1.NewIdServiceClient(client).GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Count: 100_000})

@@ -29,12 +29,12 @@ type Receipts interface {
 
 // hear passes on the receipts that a call brought.
 func (s *Server) hear(ctx context.Context) {
-	if s.receipts == nil {
+	if s.behind.Receipts == nil {
 		return
 	}
 	brought := metadata.ValueFromIncomingContext(ctx, rpc.Receipt)
 	for _, b := range brought[:min(len(brought), maxReceipts)] {
-		s.receipts.Hear([]byte(b), s.whoBrings(ctx))
+		s.behind.Receipts.Hear([]byte(b), s.whoBrings(ctx))
 	}
 }
 
@@ -54,12 +54,12 @@ func (s *Server) whoBrings(ctx context.Context) string {
 // and at failed ones: a client that is refused may know more than this process. Clients of HTTP know no receipts.
 func (s *Server) exchange(ctx context.Context, resp any, err error) {
 	receipt := receiptOf(resp)
-	if s.receipts == nil || receipt == nil && err == nil || fromHTTP(ctx) {
+	if s.behind.Receipts == nil || receipt == nil && err == nil || fromHTTP(ctx) {
 		return
 	}
 	s.hear(ctx)
 	if receipt != nil && len(*receipt) == 0 { // the leader may have added its own
-		*receipt = s.receipts.Hand()
+		*receipt = s.behind.Receipts.Hand()
 	}
 }
 

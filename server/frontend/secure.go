@@ -15,21 +15,21 @@ import (
 // secured wraps a port with TLS, unless clients may connect without TLS. The API port uses a handshaker instead, because
 // members always use TLS.
 func (s *Server) secured(l net.Listener, protocols ...string) net.Listener {
-	if s.tls == nil || s.plain {
+	if s.behind.TLS == nil || s.behind.Plain {
 		return l
 	}
 	if s.auth.Keys != nil {
 		l = s.auth.Keys.Listener(l)
 	}
-	return tls.NewListener(l, s.tls(protocols...))
+	return tls.NewListener(l, s.behind.TLS(protocols...))
 }
 
 // apiTLS returns the configuration of the API port; nil for plain text.
 func (s *Server) apiTLS() *tls.Config {
-	if s.tls == nil {
+	if s.behind.TLS == nil {
 		return nil
 	}
-	return s.tls("h2")
+	return s.behind.TLS("h2")
 }
 
 // byRequest authenticates an HTTP request, whose token may also be in a parameter.

@@ -53,11 +53,9 @@ type Config struct {
 // Server serves the protocols of a process at its ports. The owner calls New, Open, Drain and End in this order, each once;
 // other methods may be called from any goroutine.
 type Server struct {
-	what    string
-	version string
-	ready   func() error
-	logger  *slog.Logger
-	ports   *Ports
+	cfg     Config
+	behind  Behind // zero until Open
+	auth    *Auth
 	grpc    *grpc.Server
 	local   *local
 	http    *http.Server
@@ -68,31 +66,13 @@ type Server struct {
 	clients *places.Places
 	metrics metrics
 	kernel  *kernel.Kernel
-	tracer  *tracing.Tracer // nil: no spans
-	auth    *Auth           // nil: an open cluster
 
-	certificate *trust.OwnCertificate
-
-	behind
 	lifetime
-}
-
-// behind is the part of [Behind] that a Server keeps. It is zero until Open.
-type behind struct {
-	accept   func(ctx context.Context, method string) error
-	handle   grpc.UnaryServerInterceptor
-	tls      func(protocols ...string) *tls.Config
-	plain    bool
-	receipts Receipts
 }
 
 // New returns a Server that serves nothing yet.
 func New(cfg Config) *Server {
-	s := &Server{
-		what: cfg.What, version: cfg.Version, logger: cfg.Logger, ports: cfg.Ports, ready: cfg.Ready,
-		auth: cfg.Auth.noting(cfg.Logger), certificate: cfg.Certificate, tracer: cfg.Tracer,
-		behind: behind{accept: func(context.Context, string) error { return nil }},
-	}
+	s := &Server{cfg: cfg, auth: cfg.Auth.noting(cfg.Logger)}
 	s.begin()
 	s.local = &local{server: s, methods: make(map[string]localMethod)}
 	s.kernel = kernel.New(kernel.Config{
@@ -119,7 +99,8 @@ type Behind struct {
 	// Twitter waits until the cluster has the layout of Thrift clients, and returns the reason if it has none when ctx ends. If it
 	// is nil, calls do not wait for the layout.
 	Twitter func(ctx context.Context) error
-	// Accept returns an error for a call of a method that a process must not have sent here. It reads the metadata of the call.
+	// Accept returns an error for a call of a method that a process must not have sent here. It reads the metadata of the call. If it
+	// is nil, each call is accepted.
 	Accept func(ctx context.Context, method string) error
 	// Serve is the innermost interceptor of unary calls; nil: none.
 	Serve grpc.UnaryServerInterceptor
@@ -140,11 +121,11 @@ func (s *Server) Kernel() *kernel.Kernel { return s.kernel }
 // Open serves the ports. If it returns an error, it serves none of them, and the caller closes them. A port that fails later
 // ends the process; see Done.
 func (s *Server) Open(b Behind) (err error) {
-	s.behind = behind{accept: b.Accept, handle: b.Serve, tls: b.TLS, plain: b.Plain, receipts: b.Receipts}
+	s.behind = b
 	s.kernel.Before, s.kernel.Events = b.Before, b.Events
 	slots := s.slots(openFiles())
 	s.clients = conn.NewBudget(slots, debug.SetMemoryLimit(-1))
-	s.grpc = s.newGRPC(b.Serve)
+	s.grpc = s.newGRPC()
 	grpc_health_v1.RegisterHealthServer(s.grpc, newHealthService(s))
 	registerReflection(s.grpc)
 	if err = b.Services(s.local); err != nil {
@@ -154,22 +135,22 @@ func (s *Server) Open(b Behind) (err error) {
 		return err
 	}
 	s.open(func() error {
-		return s.grpc.Serve(s.bounded(s.ports.API, kernel.GRPC))
+		return s.grpc.Serve(s.bounded(s.cfg.Ports.API, kernel.GRPC))
 	})
-	if s.ports.Redis != nil {
+	if s.cfg.Ports.Redis != nil {
 		s.redis = redis.New(redis.Config{
-			Backend: redisBackend{b.Process, s.kernel}, Logger: s.logger, Authenticate: s.loggedIn,
+			Backend: redisBackend{b.Process, s.kernel}, Logger: s.cfg.Logger, Authenticate: s.loggedIn,
 			MaxClients: slots,
 			Meter:      func(command string) redis.Meter { return s.kernel.Of(kernel.Redis, command) },
 		})
-		s.open(func() error { return s.redis.Serve(s.secured(s.bounded(s.ports.Redis, kernel.Redis))) })
+		s.open(func() error { return s.redis.Serve(s.secured(s.bounded(s.cfg.Ports.Redis, kernel.Redis))) })
 	}
-	if s.ports.Thrift != nil {
+	if s.cfg.Ports.Thrift != nil {
 		s.thrift = s.newThrift(b)
-		s.open(func() error { return s.thrift.Serve(s.secured(s.bounded(s.ports.Thrift, kernel.Thrift))) })
+		s.open(func() error { return s.thrift.Serve(s.secured(s.bounded(s.cfg.Ports.Thrift, kernel.Thrift))) })
 	}
 	s.open(func() error {
-		if err := s.http.Serve(s.secured(s.bounded(s.ports.HTTP, kernel.HTTP), "http/1.1")); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(s.secured(s.bounded(s.cfg.Ports.HTTP, kernel.HTTP), "http/1.1")); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil
@@ -184,7 +165,7 @@ func (s *Server) bounded(l net.Listener, protocol string) net.Listener {
 	method := s.kernel.Of(protocol, "other")
 	return conn.Listen(l, s.clients, func(nc net.Conn) {
 		method.Failed(full)
-		if protocol == kernel.Redis && (s.tls == nil || s.plain) {
+		if protocol == kernel.Redis && (s.behind.TLS == nil || s.behind.Plain) {
 			redis.RefuseClient(nc)
 		}
 	})
@@ -210,29 +191,29 @@ func (s *Server) open(serve func() error) {
 // Ready returns nil if the process can issue IDs now, or the reason why it cannot.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
-		return fmt.Errorf("this %s is shutting down", s.what)
+		return fmt.Errorf("this %s is shutting down", s.cfg.What)
 	}
-	return s.ready()
+	return s.cfg.Ready()
 }
 
 // APIAddr returns the advertised address of the API.
-func (s *Server) APIAddr() string { return s.ports.Advertised(s.ports.API) }
+func (s *Server) APIAddr() string { return s.cfg.Ports.Advertised(s.cfg.Ports.API) }
 
 // HTTPAddr returns the advertised address of the HTTP port.
-func (s *Server) HTTPAddr() string { return s.ports.Advertised(s.ports.HTTP) }
+func (s *Server) HTTPAddr() string { return s.cfg.Ports.Advertised(s.cfg.Ports.HTTP) }
 
 // RedisAddr returns the advertised address of the Redis port; empty if the listener is disabled.
 func (s *Server) RedisAddr() string {
-	if s.ports.Redis == nil {
+	if s.cfg.Ports.Redis == nil {
 		return ""
 	}
-	return s.ports.Advertised(s.ports.Redis)
+	return s.cfg.Ports.Advertised(s.cfg.Ports.Redis)
 }
 
 // ThriftAddr returns the advertised address of the Thrift port; empty if the listener is disabled.
 func (s *Server) ThriftAddr() string {
-	if s.ports.Thrift == nil {
+	if s.cfg.Ports.Thrift == nil {
 		return ""
 	}
-	return s.ports.Advertised(s.ports.Thrift)
+	return s.cfg.Ports.Advertised(s.cfg.Ports.Thrift)
 }

@@ -53,9 +53,7 @@ func TestShareOfTokenOverGRPC(t *testing.T) {
 	t.Parallel()
 	tokens := oneSecret{secret: trust.NewTokenSecret()}
 	s, l := eight(t, tokens)
-	g := s.newGRPC(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		return handler(ctx, req)
-	})
+	g := s.newGRPC()
 	snowraftv1.RegisterClusterServiceServer(g, statusOnly{})
 	go func() { _ = g.Serve(l) }()
 	t.Cleanup(g.Stop)
@@ -206,9 +204,7 @@ func TestRefusedCallsDoNotKeepTheSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := revocable{oneSecret{secret: trust.NewTokenSecret()}, new(atomic.Bool)}
 		s := New(Config{State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Auth: &Auth{Tokens: trust.NewAuthorizer(table)}, Logger: slog.New(slog.DiscardHandler)})
-		g := s.newGRPC(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-			return handler(ctx, req)
-		})
+		g := s.newGRPC()
 		defer g.Stop()
 		c, ctx := accepted(t, places.New(1, 1), nil)
 		ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("authorization", "Bearer "+table.text(17)))

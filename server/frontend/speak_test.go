@@ -68,9 +68,7 @@ func secret() *Auth { return &Auth{Tokens: oneToken{trust.NewAuthorizer(noTable{
 func TestStrangersMakeWayOverGRPC(t *testing.T) {
 	t.Parallel()
 	s, l := small(t, secret())
-	g := s.newGRPC(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		return handler(ctx, req)
-	})
+	g := s.newGRPC()
 	snowraftv1.RegisterClusterServiceServer(g, statusOnly{})
 	go func() { _ = g.Serve(l) }()
 	t.Cleanup(g.Stop)

@@ -44,7 +44,7 @@ func (b thriftBackend) Twitter(ctx context.Context) (id thrift.ID, err error) {
 func (s *Server) newThrift(b Behind) *thrift.Server {
 	agents := newAgents(s.metrics.registry)
 	return thrift.New(thrift.Config{
-		Backend: thriftBackend{b.Process, s.kernel, b.Twitter}, Logger: s.logger,
+		Backend: thriftBackend{b.Process, s.kernel, b.Twitter}, Logger: s.cfg.Logger,
 		Anonymous: func(ctx context.Context) (*trust.Principal, error) { return s.auth.Tokens.Authenticate(ctx, "") },
 		Served: func(name string, err error, took time.Duration) {
 			s.kernel.Of(kernel.Thrift, name).Served(context.Background(), nil, err, took)

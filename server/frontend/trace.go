@@ -14,16 +14,16 @@ import (
 
 // spanOf starts the span of a gRPC call with a sampled trace context; the span is nil without such a context.
 func (s *Server) spanOf(ctx context.Context, method string) (context.Context, trace.Span) {
-	if s.tracer == nil {
+	if s.cfg.Tracer == nil {
 		return ctx, nil
 	}
-	return s.tracer.Serve(ctx, kernel.TraceContextOf(ctx), method[1:])
+	return s.cfg.Tracer.Serve(ctx, kernel.TraceContextOf(ctx), method[1:])
 }
 
 // tap returns the handler that sees the headers of each gRPC call. The handler keeps the trace context. A search for a header
 // in the metadata of a call would cost more than all other tracing work for a call without a trace context.
 func (s *Server) tap() tap.ServerInHandle {
-	if s.tracer == nil {
+	if s.cfg.Tracer == nil {
 		return charged
 	}
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
@@ -36,7 +36,7 @@ func (s *Server) tap() tap.ServerInHandle {
 
 // traced starts spans of HTTP requests that have a sampled trace context. The inner handler names the spans; see trace.
 func (s *Server) traced(next http.Handler) http.Handler {
-	if s.tracer == nil {
+	if s.cfg.Tracer == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -45,7 +45,7 @@ func (s *Server) traced(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		ctx, span := s.tracer.Serve(r.Context(), from, "HTTP")
+		ctx, span := s.cfg.Tracer.Serve(r.Context(), from, "HTTP")
 		if span == nil {
 			next.ServeHTTP(w, r.WithContext(trace.ContextWithRemoteSpanContext(ctx, from)))
 			return
@@ -61,7 +61,7 @@ func (s *Server) traced(next http.Handler) http.Handler {
 
 // recording returns the span of an HTTP request; nil if it has none.
 func (s *Server) recording(ctx context.Context) trace.Span {
-	if s.tracer == nil {
+	if s.cfg.Tracer == nil {
 		return nil
 	}
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
