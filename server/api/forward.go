@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc"
@@ -12,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -20,47 +19,15 @@ import (
 // serve it. It never forwards a forwarded call.
 func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	rule := rpc.RuleOf(info.FullMethod)
-	relayed := trust.RelayOf(ctx) != ""
-	if rule.AtLeader() && rule.GetChanges() && !relayed {
-		return s.withinRate(ctx, rule, req.(proto.Message), handler)
-	}
-	if relayed || !rule.AtLeader() {
+	if trust.RelayOf(ctx) != "" || !rule.AtLeader() {
 		ctx, err := s.changing(ctx, rule)
 		if err != nil {
 			return nil, err
 		}
 		return handler(ctx, req)
 	}
-	return s.atLeader(ctx, info.FullMethod, req.(proto.Message), handler)
-}
-
-// withinRate serves a call that may write to the log, within the rate of its caller. The call costs one number, also if it is
-// refused. A block costs its numbers, which are spent before it is granted: calls in flight together stay within the rate.
-func (s *Services) withinRate(ctx context.Context, rule *rpc.Rule, req proto.Message, handler grpc.UnaryHandler) (any, error) {
-	p := trust.PrincipalOf(ctx)
-	spent := uint64(1)
-	if block, ok := req.(*snowraftv1.AllocateBlockRequest); ok {
-		if most := p.Burst(); block.GetCount() > most {
-			if block.GetRequestId() != "" {
-				return nil, wire.Invalid(fmt.Sprintf("block of %d numbers: the rate of the token allows at most %d at once", block.GetCount(), most))
-			}
-			block.Count = most
-		}
-		spent = max(spent, block.GetCount())
-	}
-	if err := p.Spend(spent); err != nil {
-		return nil, err
-	}
-	used := uint64(1)
-	defer func() { p.Refund(spent - used) }()
-	reply, err := s.atLeader(ctx, rule.Method, req, handler)
-	if err != nil {
-		return nil, err
-	}
-	if block, ok := reply.(*snowraftv1.AllocateBlockResponse); ok {
-		used = min(spent, max(used, block.GetBlock().GetCount()))
-	}
-	return reply, nil
+	message := req.(proto.Message)
+	return kernel.WithinRate(trust.PrincipalOf(ctx), rule, message, func() (any, error) { return s.atLeader(ctx, rule.Method, message, handler) })
 }
 
 // Accept rejects calls that a member of another cluster forwards: this member may now have the address of that cluster's leader.

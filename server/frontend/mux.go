@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -39,18 +40,16 @@ type muxed struct {
 	stays bool
 }
 
-// newJob returns the function that makes the jobs of a stream; nil for a method whose streams carry no requests.
-func newJob(method string) func(*muxed) mux.Job {
+// newRequest returns the function that makes the requests of a stream; nil for a method whose streams carry no requests.
+func newRequest(method string) func() request {
 	switch method {
 	case snowraftv1.IdService_StreamIds_FullMethodName:
-		return func(m *muxed) mux.Job {
-			req := &snowraftv1.StreamIdsRequest{Request: new(snowraftv1.GenerateIdsRequest)}
-			return &idJob{job: job{muxed: m}, req: mux.IDRequest{StreamIdsRequest: req}}
+		return func() request {
+			return &idRequest{in: mux.IDRequest{StreamIdsRequest: &snowraftv1.StreamIdsRequest{Request: new(snowraftv1.GenerateIdsRequest)}}}
 		}
 	case snowraftv1.SequenceService_StreamNumbers_FullMethodName:
-		return func(m *muxed) mux.Job {
-			req := &snowraftv1.StreamNumbersRequest{Request: new(snowraftv1.NextNumbersRequest)}
-			return &numberJob{job: job{muxed: m}, req: mux.NumberRequest{StreamNumbersRequest: req}}
+		return func() request {
+			return &numberRequest{in: mux.NumberRequest{StreamNumbersRequest: &snowraftv1.StreamNumbersRequest{Request: new(snowraftv1.NextNumbersRequest)}}}
 		}
 	default:
 		return nil
@@ -58,40 +57,64 @@ func newJob(method string) func(*muxed) mux.Job {
 }
 
 // mux serves the requests on a stream until the client ends it.
-func (s *Server) mux(ctx context.Context, ss grpc.ServerStream, rule *rpc.Rule, job func(*muxed) mux.Job) error {
+func (s *Server) mux(ctx context.Context, ss grpc.ServerStream, rule *rpc.Rule, newRequest func() request) error {
 	m := &muxed{
 		Server: s, ctx: ctx, rule: rule, method: s.kernel.Of(kernel.GRPC, rule.Method[1:]),
 		conn: connOf(ctx), relayed: trust.RelayOf(ctx) != "", caller: trust.PrincipalOf(ctx), refused: s.accept(ctx, rule.Method),
 		stays: connectionOf(ctx).principal.IsMember(),
 	}
 	server := mux.NewServer(judgedStream{ss, ctx}, mux.Method{
-		Job: func() mux.Job { return job(m) }, Invalid: wire.Invalid,
+		Job: func() mux.Job { return &job{muxed: m, request: newRequest()} }, Invalid: wire.Invalid,
 		Begin: func() bool { return m.conn.TryReserve(conn.CallPrice) }, End: func() { m.conn.Charge(-conn.CallPrice) },
 		Announce: func(j mux.Job) {
-			j.(interface{ fail(error) }).fail(wire.Status(rpc.NewError(rpc.ShuttingDown, fmt.Sprintf("this %s is shutting down; end the stream", s.cfg.What))))
+			j.(*job).err = wire.Status(rpc.NewError(rpc.ShuttingDown, fmt.Sprintf("this %s is shutting down; end the stream", s.cfg.What)))
 		},
 	})
 	s.hear(ctx)
 	return server.Serve(s.ending)
 }
 
-// job is the part of a request on a stream that is the same for all methods.
+// request is a request on a stream, with room for its answer.
+type request interface {
+	message() mux.Received // the message into which the request is read
+	body() any             // the request in it
+	// try serves the request if that needs no wait, and wait serves it otherwise.
+	try(j *job) error
+	wait(ctx context.Context, j *job) error
+	served() bool
+	answer(id uint64, failed *spb.Status, receipt []byte) any
+	clear()
+}
+
+// job is a request on a stream. It implements [mux.Job].
 type job struct {
 	*muxed
+	request
 	began     time.Time // zero without a request
 	ended     time.Time
 	admission trust.Admission
-	untried   bool     // tryReserve found no memory
+	untried   bool     // no memory was free for the answer
 	large     *counted // memory of a large answer; nil for a small one
 	err       error    // error in the answer
 	last      error    // see [mux.Job]
 }
 
-// admit begins the request. It returns an error unless the caller has the right to the request, and the request is valid. If the
+func (j *job) Request() mux.Received { return j.message() }
+
+func (j *job) Try(began time.Time) (done bool, last error) {
+	if err := j.begin(began); err != nil || j.served() {
+		return j.done(err)
+	}
+	return false, nil
+}
+
+// begin tries the request. It returns an error unless the caller has the right to the request, and the request is valid. If the
 // caller has no valid token, the request ends its stream, so that strangers do not take the places of all streams.
-func (j *job) admit(began time.Time, req proto.Message) (err error) {
+func (j *job) begin(began time.Time) (err error) {
+	defer j.recovered(&err)
 	j.began = began
 	j.conn.Begin()
+	req := j.message()
 	if j.admission, err = j.kernel.AdmitCall(j.ctx, j.caller, j.rule, req); err != nil { // before other errors, so that no stream of a stranger stays
 		if err = wire.Status(err); !j.stays && status.Code(err) == codes.Unauthenticated {
 			j.last = err
@@ -105,37 +128,34 @@ func (j *job) admit(began time.Time, req proto.Message) (err error) {
 	if size := proto.Size(req); size > maxMuxedBytes {
 		return wire.Invalid(fmt.Sprintf("a request of %d bytes: expected at most %d bytes on a stream", size, maxMuxedBytes))
 	}
-	return j.rule.CheckKnown(req)
-}
-
-// tryReserve takes the memory of a large answer. It reports whether there is enough now.
-func (j *job) tryReserve(req any) (ok bool) {
-	size := weight(req)
-	if size == 0 || j.conn == nil {
-		return true
+	if err := j.rule.CheckKnown(req); err != nil {
+		return err
 	}
-	if ok = j.conn.TryReserve(size); ok {
+	if size := weight(j.body()); size > 0 && j.conn != nil {
+		if j.untried = !j.conn.TryReserve(size); j.untried {
+			return nil
+		}
 		j.large = &counted{conn: j.conn, held: size, reserved: size}
 	}
-	return ok
+	return j.try(j)
 }
 
-// reserve waits for the memory that tryReserve did not get.
-func (j *job) reserve(ctx context.Context, req any) error {
-	size, err := j.conn.Reserve(ctx, weight(req))
-	if err == nil && size > 0 {
+func (j *job) Wait(ctx context.Context) { _, _ = j.done(j.rest(ctx)) }
+
+// rest serves a request that begin did not serve, after a wait for memory if there was none.
+func (j *job) rest(ctx context.Context) (err error) {
+	defer j.recovered(&err)
+	if j.untried {
+		size, err := j.conn.Reserve(ctx, weight(j.body()))
+		if err != nil {
+			return err
+		}
 		j.large = &counted{conn: j.conn, held: size, reserved: size}
+		if err := j.try(j); err != nil || j.served() {
+			return err
+		}
 	}
-	return err
-}
-
-// message returns the message to send for an answer.
-func (j *job) message(answer any) any {
-	if j.large == nil {
-		return answer
-	}
-	j.large.answer = answer
-	return j.large
+	return j.wait(ctx, j)
 }
 
 // done ends a request with the error of its answer, and counts it.
@@ -158,7 +178,14 @@ func (j *job) recovered(err *error) {
 	}
 }
 
-func (j *job) fail(err error) { j.err = err }
+func (j *job) Answer() any {
+	answer := j.answer(j.message().GetId(), status.Convert(j.err).Proto(), j.receipt())
+	if j.large == nil {
+		return answer
+	}
+	j.large.answer = answer
+	return j.large
+}
 
 // receipt returns the receipt for an answer; nil if none is due.
 func (j *job) receipt() []byte {
@@ -169,121 +196,75 @@ func (j *job) receipt() []byte {
 	return j.behind.Receipts.Hand()
 }
 
-func (j *job) clear() {
+func (j *job) Clear() {
 	if !j.began.IsZero() {
 		j.conn.End()
 	}
-	*j = job{muxed: j.muxed}
+	j.clear()
+	*j = job{muxed: j.muxed, request: j.request}
 }
 
-// idJob is a request for IDs on a stream.
-type idJob struct {
-	job
-	req    mux.IDRequest
-	answer snowraftv1.StreamIdsResponse
+// idRequest is a request for IDs.
+type idRequest struct {
+	in     mux.IDRequest
+	out    snowraftv1.StreamIdsResponse
 	taking kernel.Taking
 }
 
-// Request implements mux.Job, as do the other methods.
-func (j *idJob) Request() mux.Received { return j.req }
+func (r *idRequest) message() mux.Received { return r.in }
+func (r *idRequest) body() any             { return r.in.Request }
+func (r *idRequest) served() bool          { return r.out.Response != nil }
 
-func (j *idJob) Try(began time.Time) (done bool, last error) {
-	if err := j.try(began); err != nil || j.answer.Response != nil {
-		return j.done(err)
-	}
-	return false, nil
-}
-
-func (j *idJob) try(began time.Time) (err error) {
-	defer j.recovered(&err)
-	if err := j.admit(began, j.req); err != nil {
-		return err
-	}
-	if j.untried = !j.tryReserve(j.req.Request); j.untried {
-		return nil
-	}
-	j.answer.Response, err = j.kernel.TryGenerate(&j.admission, &j.taking, j.req.Request)
+func (r *idRequest) try(j *job) (err error) {
+	r.out.Response, err = j.kernel.TryGenerate(&j.admission, &r.taking, r.in.Request)
 	return err
 }
 
-func (j *idJob) Wait(ctx context.Context) { _, _ = j.done(j.wait(ctx)) }
-
-func (j *idJob) wait(ctx context.Context) (err error) {
-	defer j.recovered(&err)
-	if !j.untried {
-		j.answer.Response, err = j.kernel.GenerateRest(ctx, &j.admission, &j.taking)
-		return err
-	}
-	if err := j.reserve(ctx, j.req.Request); err != nil {
-		return err
-	}
-	j.answer.Response, err = j.kernel.Generate(ctx, j.admission, j.req.Request)
+func (r *idRequest) wait(ctx context.Context, j *job) (err error) {
+	r.out.Response, err = j.kernel.GenerateRest(ctx, &j.admission, &r.taking)
 	return err
 }
 
-func (j *idJob) Answer() any {
-	j.answer.Id, j.answer.Error, j.answer.Receipt = j.req.GetId(), status.Convert(j.err).Proto(), j.receipt()
-	return j.message(&j.answer)
+func (r *idRequest) answer(id uint64, failed *spb.Status, receipt []byte) any {
+	r.out.Id, r.out.Error, r.out.Receipt = id, failed, receipt
+	return &r.out
 }
 
-func (j *idJob) Clear() {
-	j.req.Clear()
-	j.answer.Response, j.answer.Error, j.answer.Receipt = nil, nil, nil
-	j.taking.Reset()
-	j.clear()
+func (r *idRequest) clear() {
+	r.in.Clear()
+	r.out.Response, r.out.Error, r.out.Receipt = nil, nil, nil
+	r.taking.Reset()
 }
 
-// numberJob is a request for numbers on a stream.
-type numberJob struct {
-	job
-	req    mux.NumberRequest
-	answer snowraftv1.StreamNumbersResponse
+// numberRequest is a request for numbers.
+type numberRequest struct {
+	in  mux.NumberRequest
+	out snowraftv1.StreamNumbersResponse
 }
 
-// Request implements mux.Job, as do the other methods.
-func (j *numberJob) Request() mux.Received { return j.req }
+func (r *numberRequest) message() mux.Received { return r.in }
+func (r *numberRequest) body() any             { return r.in.Request }
+func (r *numberRequest) served() bool          { return r.out.Response != nil }
 
-func (j *numberJob) Try(began time.Time) (done bool, last error) {
-	if err := j.try(began); err != nil || j.answer.Response != nil {
-		return j.done(err)
+// try takes numbers from memory. Those of a relayed request are issued and counted for the other member.
+func (r *numberRequest) try(j *job) error {
+	if !j.relayed && r.in.Request.GetRequestId() == "" {
+		r.out.Response = j.kernel.TryNumbers(&j.admission, r.in.Request)
 	}
-	return false, nil
-}
-
-// try answers a request for numbers that are in memory. Those of a relayed request are issued and counted for the other member.
-func (j *numberJob) try(began time.Time) (err error) {
-	defer j.recovered(&err)
-	req := j.req.Request
-	if err := j.admit(began, j.req); err != nil {
-		return err
-	}
-	if j.untried = !j.tryReserve(req); j.untried || j.relayed || req.GetRequestId() != "" {
-		return nil
-	}
-	j.answer.Response = j.kernel.TryNumbers(&j.admission, req)
 	return nil
 }
 
-func (j *numberJob) Wait(ctx context.Context) { _, _ = j.done(j.wait(ctx)) }
-
-func (j *numberJob) wait(ctx context.Context) (err error) {
-	defer j.recovered(&err)
-	if j.untried {
-		if err := j.reserve(ctx, j.req.Request); err != nil {
-			return err
-		}
-	}
-	j.answer.Response, err = j.kernel.NextNumbers(ctx, j.admission, j.req.Request)
+func (r *numberRequest) wait(ctx context.Context, j *job) (err error) {
+	r.out.Response, err = j.kernel.NextNumbers(ctx, j.admission, r.in.Request)
 	return err
 }
 
-func (j *numberJob) Answer() any {
-	j.answer.Id, j.answer.Error, j.answer.Receipt = j.req.GetId(), status.Convert(j.err).Proto(), j.receipt()
-	return j.message(&j.answer)
+func (r *numberRequest) answer(id uint64, failed *spb.Status, receipt []byte) any {
+	r.out.Id, r.out.Error, r.out.Receipt = id, failed, receipt
+	return &r.out
 }
 
-func (j *numberJob) Clear() {
-	j.req.Clear()
-	j.answer.Response, j.answer.Error, j.answer.Receipt = nil, nil, nil
-	j.clear()
+func (r *numberRequest) clear() {
+	r.in.Clear()
+	r.out.Response, r.out.Error, r.out.Receipt = nil, nil, nil
 }

@@ -33,20 +33,20 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if err != nil {
 		return wire.Status(err)
 	}
-	job := newJob(info.FullMethod)
-	if job == nil { // a stream that carries requests is idle between them
+	requests := newRequest(info.FullMethod)
+	if requests == nil { // a stream that carries requests is idle between them
 		c.Begin()
 		defer c.End()
 	}
 	if _, full := c.Full(); full {
 		return wire.Status(errMemory)
 	}
-	if job != nil {
+	if requests != nil {
 		const incomplete = limits.RequestBytes // bytes of a request that has not come completely
 		if !charged.reserve(incomplete) {
 			return wire.Status(errMemory)
 		}
-		return wire.Status(s.mux(ctx, ss, rule, job))
+		return wire.Status(s.mux(ctx, ss, rule, requests))
 	}
 	stream := &servedStream{judgedStream: judgedStream{ss, ctx}, server: s}
 	if rule == nil { // health watch or reflection

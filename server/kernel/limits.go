@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -30,6 +33,37 @@ func (k *Kernel) finish(a *trust.Admission, count uint64, err error) error {
 		a.Principal().Refund(count)
 	}
 	return err
+}
+
+// WithinRate serves a call within the rate of its caller. A call that may write to the log costs one number, also if it is refused. A
+// block costs its numbers, which are spent before it is granted: calls in flight together stay within the rate.
+func WithinRate(p *trust.Principal, rule *rpc.Rule, req proto.Message, serve func() (any, error)) (any, error) {
+	if !rule.GetChanges() {
+		return serve()
+	}
+	spent := uint64(1)
+	if block, ok := req.(*snowraftv1.AllocateBlockRequest); ok {
+		if most := p.Burst(); block.GetCount() > most {
+			if block.GetRequestId() != "" {
+				return nil, wire.Invalid(fmt.Sprintf("block of %d numbers: the rate of the token allows at most %d at once", block.GetCount(), most))
+			}
+			block.Count = most
+		}
+		spent = max(spent, block.GetCount())
+	}
+	if err := p.Spend(spent); err != nil {
+		return nil, err
+	}
+	used := uint64(1)
+	defer func() { p.Refund(spent - used) }()
+	reply, err := serve()
+	if err != nil {
+		return nil, err
+	}
+	if block, ok := reply.(*snowraftv1.AllocateBlockResponse); ok {
+		used = min(spent, max(used, block.GetBlock().GetCount()))
+	}
+	return reply, nil
 }
 
 // Bounded returns the context of a call that waits. Without a deadline of its own, the call gets limits.CallTimeout.
