@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster/screen"
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 )
 
 // requestedConn is a stream that another node opened.
 type requestedConn struct {
-	places.Conn
+	slots.Conn
 	ring ring
 	said bytes.Reader // the whole request; nothing follows it
 	to   io.Writer    // seals the answer; nil if the answer is not sealed
@@ -29,7 +29,7 @@ func (c *requestedConn) readRequest() error {
 		c.explainRefusal(err)
 		return err
 	}
-	c.Place.Spoke() // memberlist answers at once, and closes
+	c.Slot.Spoke() // memberlist answers at once, and closes
 	c.said.Reset(said)
 	return c.SetReadDeadline(time.Time{})
 }
@@ -47,7 +47,7 @@ func (c *requestedConn) request() ([]byte, error) {
 	if _, err := opened.Peek(1); err != nil {
 		return nil, err
 	}
-	c.Place.Heard() // a recorded request opens as well, so this does not keep the place
+	c.Slot.Heard() // a recorded request opens as well, so this does not keep the slot
 	said, err := screen.Request(opened, gossipLabel, maxPeers)
 	if key, first := unsealer.Key(); key != nil {
 		c.to = screen.NewSealer(c.Conn.Conn, key, gossipLabel, first) // the caller has this key

@@ -136,7 +136,7 @@ func TestGossipSilentConnectionsOfOneAddress(t *testing.T) {
 	}
 }
 
-// TestGossipSilentConnectionsOfManyAddresses checks that silent streams, which take all places, make room for a stream that
+// TestGossipSilentConnectionsOfManyAddresses checks that silent streams, which take all slots, make room for a stream that
 // speaks.
 func TestGossipSilentConnectionsOfManyAddresses(t *testing.T) {
 	var addresses []net.IP

@@ -12,7 +12,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/peer"
 	"github.com/snowraft/snowraft/internal/lines"
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 )
 
 const (
@@ -67,7 +67,7 @@ func (f *Misunderstood) Note(from net.Addr, err error) {
 		return
 	}
 	_, datagram := from.(*net.UDPAddr)
-	key, now := foreignKey{places.Origin(from), problem.Error()}, time.Now()
+	key, now := foreignKey{slots.Origin(from), problem.Error()}, time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h, known := f.heard[key]

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/snowraft/snowraft/cluster/screen"
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 )
 
 const (
@@ -39,7 +39,7 @@ type screenedTransport struct {
 
 	indirect *rate.Limiter // limits indirect pings
 	logger   *slog.Logger
-	places   *places.Places
+	slots    *slots.Budget
 	packets  chan *memberlist.Packet
 	streams  chan net.Conn
 	closed   chan struct{}
@@ -49,7 +49,7 @@ type screenedTransport struct {
 
 func newScreenedTransport(inner memberlist.NodeAwareTransport, keys *keyring, misheard func(net.Addr, error, bool), logger *slog.Logger) *screenedTransport {
 	s := &screenedTransport{
-		NodeAwareTransport: inner, keys: keys, misheard: misheard, logger: logger, places: places.New(maxStreams, maxStreamsFrom),
+		NodeAwareTransport: inner, keys: keys, misheard: misheard, logger: logger, slots: slots.New(maxStreams, maxStreamsFrom),
 		indirect: rate.NewLimiter(maxIndirect, maxIndirect), packets: make(chan *memberlist.Packet), streams: make(chan net.Conn), closed: make(chan struct{}),
 	}
 	s.wg.Go(s.runPackets)
@@ -160,13 +160,13 @@ func (s *screenedTransport) runStreams() {
 		case <-s.closed:
 			return
 		case conn := <-s.NodeAwareTransport.StreamCh():
-			place, ok := s.places.Take(conn.RemoteAddr(), func() { _ = conn.Close() })
+			slot, ok := s.slots.Take(conn.RemoteAddr(), func() { _ = conn.Close() })
 			if !ok {
 				_ = conn.Close()
 				continue
 			}
 			s.wg.Go(func() {
-				s.readRequest(&requestedConn{Conn: places.Conn{Conn: conn, Place: place}, ring: s.keys.present()})
+				s.readRequest(&requestedConn{Conn: slots.Conn{Conn: conn, Slot: slot}, ring: s.keys.present()})
 			})
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 )
 
 const (
@@ -20,29 +20,29 @@ const (
 	piece = 256 << 10 // bytes
 )
 
-// Large holds the places for large messages that a node receives at the same time. A message keeps its place until its reader
+// Large holds the slots for large messages that a node receives at the same time. A message keeps its slot until its reader
 // requests the next message, or the connection is closed.
 type Large struct {
 	all  chan struct{}
-	from *places.Places
+	from *slots.Budget
 }
 
 const (
 	maxLarge     = 8
-	maxLargeFrom = 4 // places of one address
+	maxLargeFrom = 4 // slots of one address
 )
 
-// NewLarge returns 8 places. Each address can take at most 4 of them.
+// NewLarge returns 8 slots. Each address can take at most 4 of them.
 func NewLarge() *Large {
-	return &Large{all: make(chan struct{}, maxLarge), from: places.New(math.MaxInt, maxLargeFrom)}
+	return &Large{all: make(chan struct{}, maxLarge), from: slots.New(math.MaxInt, maxLargeFrom)}
 }
 
-// Taken returns the number of places that are taken.
+// Taken returns the number of slots that are taken.
 func (l *Large) Taken() int { return len(l.all) }
 
-// take waits for a place. It fails at once if the address already has maxLargeFrom places, and after progress otherwise.
+// take waits for a slot. It fails at once if the address already has maxLargeFrom slots, and after progress otherwise.
 func (l *Large) take(addr net.Addr) (release func(), err error) {
-	place, ok := l.from.Take(addr, nil)
+	slot, ok := l.from.Take(addr, nil)
 	if !ok {
 		return nil, refuse("more than %d large messages at a time from one address", maxLargeFrom)
 	}
@@ -52,10 +52,10 @@ func (l *Large) take(addr net.Addr) (release func(), err error) {
 	case l.all <- struct{}{}:
 		return sync.OnceFunc(func() {
 			<-l.all
-			place.Release()
+			slot.Release()
 		}), nil
 	case <-timeout.C:
-		place.Release()
+		slot.Release()
 		return nil, os.ErrDeadlineExceeded
 	}
 }
@@ -67,7 +67,7 @@ type conn struct {
 	next  func(*scanner) (follow int64, err error)
 	limit int
 	large *Large                 // nil for answers, whose reader itself sets deadlines
-	held  atomic.Pointer[func()] // releases the place among the large messages
+	held  atomic.Pointer[func()] // releases the slot among the large messages
 
 	scan   scanner
 	ready  []byte // bytes of a checked message that were not read yet
@@ -148,7 +148,7 @@ func (c *conn) rest() error {
 	return c.SetReadDeadline(time.Time{})
 }
 
-// hold takes a place among the large messages.
+// hold takes a slot among the large messages.
 func (c *conn) hold() error {
 	release, err := c.large.take(c.RemoteAddr())
 	if err == nil {

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/internal/test/clusterkit"
 )
 
 // A used connection stays. Of the others, the connection that has been silent longest is closed.
 func TestSilentConnectionsMakeWay(t *testing.T) {
 	t.Parallel()
-	at := places.New(2, 2)
+	at := slots.New(2, 2)
 	var near, far [3]net.Conn
 	for i := range near {
 		near[i], far[i] = net.Pipe()

@@ -18,7 +18,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/internal/accept"
 	"github.com/snowraft/snowraft/internal/lines"
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -95,21 +95,21 @@ func NewStreamLayer(l net.Listener, keys *trust.Keys, node Owner, logger *slog.L
 
 // run accepts connections. Each handshake has its own goroutine, so that a silent connection delays no other.
 func (s *StreamLayer) run() {
-	shaking := places.New(maxHandshakes, maxHandshakesFrom)
+	shaking := slots.New(maxHandshakes, maxHandshakesFrom)
 	after := admitted{
-		askers: places.New(maxTermConns, maxTermConnsFrom),
-		peers:  places.New(maxRaftConns, maxRaftConnsFrom),
+		askers: slots.New(maxTermConns, maxTermConnsFrom),
+		peers:  slots.New(maxRaftConns, maxRaftConnsFrom),
 		large:  screen.NewLarge(),
 	}
 	err := accept.Each(s.listener, s.ctx.Done(), func(conn net.Conn) {
-		place, ok := shaking.Take(conn.RemoteAddr(), func() { _ = conn.Close() })
+		slot, ok := shaking.Take(conn.RemoteAddr(), func() { _ = conn.Close() })
 		if !ok {
 			_ = conn.Close()
 			return
 		}
 		s.wg.Go(func() {
-			defer place.Release()
-			s.serve(conn, place, &after)
+			defer slot.Release()
+			s.serve(conn, slot, &after)
 		})
 	}, func(err error, pause time.Duration) {
 		s.logger.Warn("raft connection not accepted; retrying", "error", err, "retry_after", pause)
@@ -121,13 +121,13 @@ func (s *StreamLayer) run() {
 
 // admitted bounds the connections that have completed the handshake.
 type admitted struct {
-	askers, peers *places.Places
+	askers, peers *slots.Budget
 	large         *screen.Large
 	refused       lines.Limit
 }
 
 // serve runs the handshake on conn. Then it gives conn to raft or answers the questions that arrive on it.
-func (s *StreamLayer) serve(conn net.Conn, place *places.Place, after *admitted) {
+func (s *StreamLayer) serve(conn net.Conn, slot *slots.Slot, after *admitted) {
 	if s.keys != nil {
 		conn = s.keys.Track(conn) // closed as such after a failure, or the keys would keep it
 	}
@@ -138,7 +138,7 @@ func (s *StreamLayer) serve(conn net.Conn, place *places.Place, after *admitted)
 		return
 	}
 	if s.keys != nil { // without a secret, strangers complete the handshake too
-		place.Favor()
+		slot.Favor()
 	}
 	switch said.For {
 	case forTerms:
@@ -207,7 +207,7 @@ func endWith(ctx context.Context, conn net.Conn) (stop func() bool) {
 }
 
 // serveTermConn answers questions for the term on conn, in its own goroutine.
-func (s *StreamLayer) serveTermConn(conn net.Conn, askers *places.Places) {
+func (s *StreamLayer) serveTermConn(conn net.Conn, askers *slots.Budget) {
 	placed, ok := takeSlot(conn, askers)
 	if !ok {
 		_ = conn.Close()
@@ -269,22 +269,22 @@ type Transport interface {
 // slottedConn is an established connection with a place. When there are too many, one connection of the address with the most
 // connections is closed: the one that has been silent longest. Raft keeps connections that it does not use, and a stranger
 // can open any number of connections to an open member.
-type slottedConn struct{ places.Conn }
+type slottedConn struct{ slots.Conn }
 
 // takeSlot takes a place for a connection; it returns false if there is none.
-func takeSlot(conn net.Conn, at *places.Places) (net.Conn, bool) {
-	place, ok := at.Take(conn.RemoteAddr(), func() { _ = conn.Close() })
+func takeSlot(conn net.Conn, at *slots.Budget) (net.Conn, bool) {
+	slot, ok := at.Take(conn.RemoteAddr(), func() { _ = conn.Close() })
 	if !ok {
 		return nil, false
 	}
-	return &slottedConn{places.Conn{Conn: conn, Place: place}}, true
+	return &slottedConn{slots.Conn{Conn: conn, Slot: slot}}, true
 }
 
 // Read implements net.Conn.
 func (c *slottedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {
-		c.Place.Heard()
+		c.Slot.Heard()
 	}
 	return n, err
 }

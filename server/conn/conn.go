@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -31,7 +31,7 @@ const (
 // or a connection without limits.
 type Conn struct {
 	net.Conn
-	place *places.Place
+	slot  *slots.Slot
 	began time.Time
 
 	caller    atomic.Pointer[trust.Principal] // last caller with a valid token or certificate
@@ -59,14 +59,14 @@ func (c *Conn) Keep(p *trust.Principal) error {
 	if c == nil || c.Known() {
 		return nil
 	}
-	var idler places.Idler
+	var idler slots.Idler
 	if !p.IsMember() && !p.IsAdmin() {
 		idler = c
 		if c.requests.Load() == 0 { // otherwise End sets it
 			c.last.Store(int64(time.Since(c.began)))
 		}
 	}
-	if !c.place.Serve(p.TokenID(), idler) {
+	if !c.slot.Serve(p.TokenID(), idler) {
 		text := "all connections are in use; close some, or try another member"
 		if id := p.TokenID(); id != 0 {
 			text = fmt.Sprintf("token %d has a quarter of the connections; close some, try another member, or use another token", id)
@@ -87,7 +87,7 @@ func (c *Conn) Known() bool {
 func (c *Conn) Forget() {
 	if c != nil && c.caller.Load() != nil && !c.Known() {
 		c.caller.Store(nil)
-		c.place.Distrust()
+		c.slot.Distrust()
 	}
 }
 
@@ -139,31 +139,31 @@ func (c *Conn) SetIdle(idle func() time.Duration) {
 	}
 }
 
-// Charge is [places.Place.Charge].
+// Charge is [slots.Slot.Charge].
 func (c *Conn) Charge(n int64) {
 	if c != nil {
-		c.place.Charge(n)
+		c.slot.Charge(n)
 	}
 }
 
-// TryReserve is [places.Place.TryReserve].
-func (c *Conn) TryReserve(n int64) bool { return c == nil || c.place.TryReserve(n) }
+// TryReserve is [slots.Slot.TryReserve].
+func (c *Conn) TryReserve(n int64) bool { return c == nil || c.slot.TryReserve(n) }
 
-// Full is [places.Place.Full].
+// Full is [slots.Slot.Full].
 func (c *Conn) Full() (returned <-chan struct{}, full bool) {
 	if c == nil {
 		return nil, false
 	}
-	return c.place.Full()
+	return c.slot.Full()
 }
 
-// Reserve is [places.Place.Reserve]. The error is that of ctx or an *rpc.Error.
+// Reserve is [slots.Slot.Reserve]. The error is that of ctx or an *rpc.Error.
 func (c *Conn) Reserve(ctx context.Context, n int64) (int64, error) {
 	if c == nil || n <= 0 {
 		return 0, nil
 	}
-	held, err := c.place.Reserve(ctx, n)
-	if errors.Is(err, places.ErrMemory) {
+	held, err := c.slot.Reserve(ctx, n)
+	if errors.Is(err, slots.ErrMemory) {
 		err = rpc.NewError(rpc.Overloaded, fmt.Sprintf("no memory for a response of up to %d bytes, because clients do not read their responses; try again later, or request less", n))
 	}
 	return held, err
@@ -172,7 +172,7 @@ func (c *Conn) Reserve(ctx context.Context, n int64) (int64, error) {
 // Sent counts n bytes that the system took by another way than Write.
 func (c *Conn) Sent(n int) {
 	if c != nil {
-		c.place.Sent(int64(n))
+		c.slot.Sent(int64(n))
 	}
 }
 
@@ -201,7 +201,7 @@ func (c *Conn) awaitWrite() {
 		<-c.writing
 		c.ahead = 0
 	default:
-		if sent := c.place.Sent(0); sent != c.seen {
+		if sent := c.slot.Sent(0); sent != c.seen {
 			c.seen, c.ahead = sent, 0
 		} else if c.ahead >= MaxReadAhead {
 			c.writing <- struct{}{}
@@ -239,7 +239,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 		defer func() { <-c.writing }()
 	}
 	n, err := c.writes.do(c.Conn.Write, b)
-	c.place.Sent(int64(n))
+	c.slot.Sent(int64(n))
 	return n, err
 }
 
@@ -256,7 +256,7 @@ func (c *Conn) Close() error {
 	err := c.Conn.Close()
 	c.closed.Store(true)
 	c.swapUse(nil)
-	c.place.Release()
+	c.slot.Release()
 	return err
 }
 

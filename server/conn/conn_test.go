@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/server/conn"
 )
 
@@ -15,7 +15,7 @@ import (
 func piped(t *testing.T) (c *conn.Conn, client net.Conn, read *atomic.Int64) {
 	t.Helper()
 	theirs, ours := net.Pipe()
-	nc, err := conn.Listen(onePipe{theirs}, places.New(1, 1), nil).Accept()
+	nc, err := conn.Listen(onePipe{theirs}, slots.New(1, 1), nil).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestHandshakeIsShort(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, requested := range []bool{false, true} {
-			budget := places.NewBudget(1, 1, 1<<30, 1)
+			budget := slots.NewBudget(1, 1, 1<<30, 1)
 			theirs, ours := net.Pipe()
 			nc, err := conn.Listen(onePipe{theirs}, budget, nil).Accept()
 			if err != nil {

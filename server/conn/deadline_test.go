@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/server/conn"
 )
 
@@ -23,7 +23,7 @@ func (onePipe) Addr() net.Addr              { return nil }
 func timedPipe(t *testing.T) (timed *conn.Conn, other net.Conn) {
 	t.Helper()
 	near, far := net.Pipe()
-	c, err := conn.Listen(onePipe{near}, places.New(1, 1), nil).Accept()
+	c, err := conn.Listen(onePipe{near}, slots.New(1, 1), nil).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}

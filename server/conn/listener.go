@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 )
 
 // Prices in bytes, measured as the growth of a process.
@@ -26,27 +26,27 @@ const (
 	maxMemory = 512 << 20
 )
 
-// NewBudget returns the slots and the memory of all clients of a process whose memory limit is limit, in bytes. All connections
+// NewBudget returns most slots and the memory of all clients of a process whose memory limit is limit, in bytes. All connections
 // together have half of that limit, at most 512 MiB; those of one token have a quarter of the slots and of the memory; those of all
 // unauthenticated callers together a quarter of the memory; those of one address half of the slots. Answers are reserved within
 // these limits. Bytes that cannot be refused, such as those of headers, may exceed them by a quarter, and then closes the connection
 // that holds most. So clients hold at most 5/8 of the limit of the process:
 //
 //	connections × Price + calls × CallPrice + headers + incomplete requests + answers that the system has not taken
-func NewBudget(slots int, limit int64) *places.Places {
-	return places.NewBudget(slots, max(1, slots/2), min(limit/2, maxMemory), Price)
+func NewBudget(most int, limit int64) *slots.Budget {
+	return slots.NewBudget(most, max(1, most/2), min(limit/2, maxMemory), Price)
 }
 
-// listener gives each connection a place until it is closed.
+// listener gives each connection a slot until it is closed.
 type listener struct {
 	net.Listener
-	budget  *places.Places
+	budget  *slots.Budget
 	refused func(net.Conn)
 }
 
 // Listen returns a listener whose connections are [*Conn]s. It calls refused with each connection for which there is no slot, on the
 // goroutine of Accept, and then closes that connection.
-func Listen(l net.Listener, budget *places.Places, refused func(net.Conn)) net.Listener {
+func Listen(l net.Listener, budget *slots.Budget, refused func(net.Conn)) net.Listener {
 	return &listener{l, budget, refused}
 }
 
@@ -57,8 +57,8 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if place, ok := l.budget.Take(nc.RemoteAddr(), func() { _ = nc.Close() }); ok {
-			c := &Conn{Conn: nc, place: place, began: time.Now()}
+		if slot, ok := l.budget.Take(nc.RemoteAddr(), func() { _ = nc.Close() }); ok {
+			c := &Conn{Conn: nc, slot: slot, began: time.Now()}
 			c.reads.set, c.writes.set = nc.SetReadDeadline, nc.SetWriteDeadline
 			return c, nil
 		}

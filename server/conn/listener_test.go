@@ -4,7 +4,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -17,7 +17,7 @@ func TestListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused := make(chan net.Addr, 1)
-	l := conn.Listen(inner, places.New(2, 2), func(nc net.Conn) { refused <- nc.RemoteAddr() })
+	l := conn.Listen(inner, slots.New(2, 2), func(nc net.Conn) { refused <- nc.RemoteAddr() })
 	defer l.Close()
 	accepted := make(chan net.Conn, 4)
 	go func() {

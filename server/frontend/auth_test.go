@@ -50,7 +50,7 @@ func (a addressed) Authenticate(ctx context.Context, text string) (*trust.Princi
 	return a.oneToken.Authenticate(ctx, text)
 }
 
-// The authorizer learns the address of a caller, so that it can divide its places among addresses.
+// The authorizer learns the address of a caller, so that it can divide its slots among addresses.
 func TestAddressReachesTheAuthorizer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, addressReachesTheAuthorizer)

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/conn"
 )
@@ -35,12 +35,12 @@ func (echo) StreamIds(stream grpc.BidiStreamingServer[snowraftv1.StreamIdsReques
 }
 
 // serveEcho serves a process with a memory limit in a bubble. It returns what clients hold, and a function that connects.
-func serveEcho(t *testing.T, auth *Auth, limit int64) (budget *places.Places, connect func() *grpc.ClientConn) {
+func serveEcho(t *testing.T, auth *Auth, limit int64) (budget *slots.Budget, connect func() *grpc.ClientConn) {
 	t.Helper()
 	return serveEchoOn(t, auth, limit, &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})})
 }
 
-func serveEchoOn(t *testing.T, auth *Auth, limit int64, pipes *pipeListener) (budget *places.Places, connect func() *grpc.ClientConn) {
+func serveEchoOn(t *testing.T, auth *Auth, limit int64, pipes *pipeListener) (budget *slots.Budget, connect func() *grpc.ClientConn) {
 	t.Helper()
 	l, options := remoteListener{pipes}, []grpc.DialOption{grpc.WithContextDialer(pipes.dial)}
 	budget = conn.NewBudget(10_000, limit)

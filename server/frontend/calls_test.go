@@ -22,8 +22,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/snowraft/snowraft/internal/limits"
-	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/slots"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/trust"
@@ -257,7 +257,7 @@ func TestLargeAnswersAreReserved(t *testing.T) {
 		s := New(Config{State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Logger: slog.New(slog.DiscardHandler)})
 		g := s.newGRPC()
 		defer g.Stop()
-		c, ctx := accepted(t, places.NewBudget(1, 1, 8*mib, conn.Price), nil)
+		c, ctx := accepted(t, slots.NewBudget(1, 1, 8*mib, conn.Price), nil)
 		call := func(req *snowraftv1.GenerateIdsRequest) (ran bool, err error) {
 			info := &grpc.UnaryServerInfo{FullMethod: snowraftv1.IdService_GenerateIds_FullMethodName}
 			answer, err := s.unary(c.BeginCall(ctx, 0), req, info, func(context.Context, any) (any, error) {

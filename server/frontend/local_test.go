@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/snowraft/snowraft/internal/limits"
-	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/slots"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/trust"
@@ -40,7 +40,7 @@ func TestStrangersTakeNoMemoryOverHTTP(t *testing.T) {
 	s := served(t, secret())
 	snowraftv1.RegisterIdServiceServer(s.local, greedy{})
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := accepted(t, places.NewBudget(1, 1, mib, conn.Price), nil)
+		c, _ := accepted(t, slots.NewBudget(1, 1, mib, conn.Price), nil)
 		c.Charge(mib / 4)
 		full := conn.With(t.Context(), c)
 		began := time.Now()

@@ -109,7 +109,7 @@ func (j *job) Try(began time.Time) (done bool, last error) {
 }
 
 // begin tries the request. It returns an error unless the caller has the right to the request, and the request is valid. If the
-// caller has no valid token, the request ends its stream, so that strangers do not take the places of all streams.
+// caller has no valid token, the request ends its stream, so that strangers do not take the memory of all streams.
 func (j *job) begin(began time.Time) (err error) {
 	defer j.recovered(&err)
 	j.began = began

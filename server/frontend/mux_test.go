@@ -17,8 +17,8 @@ import (
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/member"
-	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/slots"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/kernel"
@@ -149,7 +149,7 @@ func panicReturnsMemory(t *testing.T) {
 }
 
 // overPipe serves in memory, and returns the memory of its clients and a client.
-func overPipe(t *testing.T, g *grpc.Server) (*places.Places, *grpc.ClientConn) {
+func overPipe(t *testing.T, g *grpc.Server) (*slots.Budget, *grpc.ClientConn) {
 	t.Helper()
 	pipes := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	budget := conn.NewBudget(100, 256*mib)

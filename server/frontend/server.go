@@ -20,8 +20,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/console"
@@ -63,7 +63,7 @@ type Server struct {
 	redis   *redis.Server    // nil when it is off
 	thrift  *thrift.Server   // nil when it is off
 	gate    gate
-	clients *places.Places
+	clients *slots.Budget
 	metrics metrics
 	kernel  *kernel.Kernel
 

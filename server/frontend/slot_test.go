@@ -19,8 +19,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/slots"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/trust"
@@ -38,7 +38,7 @@ func (o oneSecret) Token(id uint64) (*trust.Record, bool) {
 
 func (o oneSecret) text(id uint64) string { return trust.Token{ID: id, Secret: o.secret}.Text() }
 
-// eight returns a server and a port with eight places, two of them for each token.
+// eight returns a server and a port with eight slots, two of them for each token.
 func eight(t *testing.T, table trust.Table) (*Server, net.Listener) {
 	t.Helper()
 	s, _ := small(t, &Auth{Tokens: trust.NewAuthorizer(table)})
@@ -46,7 +46,7 @@ func eight(t *testing.T, table trust.Table) (*Server, net.Listener) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, conn.Listen(l, places.New(8, 8), func(net.Conn) {})
+	return s, conn.Listen(l, slots.New(8, 8), func(net.Conn) {})
 }
 
 func TestShareOfTokenOverGRPC(t *testing.T) {
@@ -124,7 +124,7 @@ func TestShareOfTokenOverHTTP(t *testing.T) {
 }
 
 // accepted returns a connection with one of the slots, and the context of its gRPC calls.
-func accepted(t *testing.T, slots *places.Places, peerIs *trust.Principal) (*conn.Conn, context.Context) {
+func accepted(t *testing.T, slots *slots.Budget, peerIs *trust.Principal) (*conn.Conn, context.Context) {
 	t.Helper()
 	near, far := net.Pipe()
 	pipes := &pipeListener{conns: make(chan net.Conn, 1)}
@@ -141,7 +141,7 @@ func accepted(t *testing.T, slots *places.Places, peerIs *trust.Principal) (*con
 func TestSlotOfIdleConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all := places.New(3, 3)
+		all := slots.New(3, 3)
 		take := func(p *trust.Principal) *conn.Conn {
 			c, _ := accepted(t, all, nil)
 			if err := c.Keep(p); err != nil {
@@ -162,13 +162,13 @@ func TestSlotOfIdleConnection(t *testing.T) {
 		c := take(trust.Open())
 		c.Begin()
 		c.Begin()
-		time.Sleep(2 * places.IdleLimit)
+		time.Sleep(2 * slots.IdleLimit)
 		c.End()
 		if got := c.Idle(); got != 0 || free() {
 			t.Errorf("Idle() = %v during a request", got)
 		}
 		c.End()
-		time.Sleep(places.IdleLimit - 2*time.Second)
+		time.Sleep(slots.IdleLimit - 2*time.Second)
 		if free() {
 			t.Error("the connection makes way before it is idle for a minute")
 		}
@@ -206,7 +206,7 @@ func TestRefusedCallsDoNotKeepTheSlot(t *testing.T) {
 		s := New(Config{State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Auth: &Auth{Tokens: trust.NewAuthorizer(table)}, Logger: slog.New(slog.DiscardHandler)})
 		g := s.newGRPC()
 		defer g.Stop()
-		c, ctx := accepted(t, places.New(1, 1), nil)
+		c, ctx := accepted(t, slots.New(1, 1), nil)
 		ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("authorization", "Bearer "+table.text(17)))
 		request := httptest.NewRequestWithContext(conn.With(t.Context(), c), http.MethodGet, "/", http.NoBody)
 		request.Header.Set("Authorization", "Bearer "+table.text(17))
@@ -241,7 +241,7 @@ func TestForwardedCallsHaveNoShare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := places.New(4, 4)
+	all := slots.New(4, 4)
 	for range 3 {
 		_, ctx := accepted(t, all, trust.Member("m1"))
 		if err := (&Server{auth: &Auth{Uses: new(trust.Uses)}}).keep(ctx, p); err != nil {

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/slots"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/trust"
@@ -51,7 +51,7 @@ func (statusOnly) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*sno
 	return &snowraftv1.GetStatusResponse{}, nil
 }
 
-// small returns a server and a port with two places.
+// small returns a server and a port with two slots.
 func small(t *testing.T, auth *Auth) (*Server, net.Listener) {
 	t.Helper()
 	s := New(Config{State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Auth: auth, Logger: slog.New(slog.DiscardHandler)})
@@ -59,12 +59,12 @@ func small(t *testing.T, auth *Auth) (*Server, net.Listener) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, conn.Listen(l, places.New(2, 2), func(net.Conn) {})
+	return s, conn.Listen(l, slots.New(2, 2), func(net.Conn) {})
 }
 
 func secret() *Auth { return &Auth{Tokens: oneToken{trust.NewAuthorizer(noTable{})}} }
 
-// The ports of a secured process keep places for callers with a token, whatever strangers send.
+// The ports of a secured process keep slots for callers with a token, whatever strangers send.
 func TestStrangersMakeWayOverGRPC(t *testing.T) {
 	t.Parallel()
 	s, l := small(t, secret())

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/server/redis"
 )
 
@@ -23,7 +23,7 @@ func BenchmarkIncr(b *testing.B) {
 // BenchmarkIncrTLS measures the same over TLS.
 func BenchmarkIncrTLS(b *testing.B) {
 	benchIncr(b, func(b *testing.B, cfg redis.Config) net.Conn {
-		addr, config := startTLS(b, cfg, places.New(100, 100))
+		addr, config := startTLS(b, cfg, slots.New(100, 100))
 		return dialTLS(b, addr, config)
 	})
 }

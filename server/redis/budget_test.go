@@ -13,7 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/server/redis"
 )
 
@@ -68,7 +68,7 @@ func TestUnreadAnswersOfManyClientsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
 		const count, limit, each = 40, 16 << 20, 64 << 10
-		budget := places.NewBudget(1000, 1000, limit, 1)
+		budget := slots.NewBudget(1000, 1000, limit, 1)
 		startOn(t, redis.Config{Backend: longIDs()}, limited(l, budget))
 		before := heap()
 		for range count {
@@ -99,7 +99,7 @@ func TestUnreadAnswersOfSharedCallsAreBounded(t *testing.T) {
 		f.add("orders", 1, 1, -1, true)
 		l := newPipes()
 		const limit, each = 400_000, 64 << 10
-		budget := places.NewBudget(1000, 1000, limit, 1)
+		budget := slots.NewBudget(1000, 1000, limit, 1)
 		startOn(t, redis.Config{Backend: f}, limited(l, budget))
 		c := l.dial()
 		defer c.Close()
@@ -156,7 +156,7 @@ func TestAnswerBudgetReturnedByOtherClients(t *testing.T) {
 		f := longIDs()
 		first := f.ids.Load()
 		l := newPipes()
-		s := startOn(t, redis.Config{Backend: f}, limited(l, places.NewBudget(1000, 1000, 1<<20, 1)))
+		s := startOn(t, redis.Config{Backend: f}, limited(l, slots.NewBudget(1000, 1000, 1<<20, 1)))
 		a, b := l.dial(), l.dial()
 		defer b.Close()
 		if _, err := io.WriteString(a, "SNOWRAFT.ID COUNT 100000\r\n"); err != nil {
@@ -214,7 +214,7 @@ func TestIDsAreTakenTogetherWithinTheBudget(t *testing.T) {
 				return nil
 			}}
 			var log bytes.Buffer
-			s, addr := startLimited(t, redis.Config{Backend: f, Logger: slog.New(slog.NewTextHandler(&log, nil))}, places.NewBudget(1000, 1000, tc.budget, 1))
+			s, addr := startLimited(t, redis.Config{Backend: f, Logger: slog.New(slog.NewTextHandler(&log, nil))}, slots.NewBudget(1000, 1000, tc.budget, 1))
 			c := dial(t, addr)
 			c.send(fmt.Sprintf("SNOWRAFT.ID COUNT %d\r\nPING\r\n", count))
 			if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {

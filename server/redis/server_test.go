@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/redis"
 )
@@ -22,15 +22,15 @@ func start(tb testing.TB, cfg redis.Config) (*redis.Server, string) {
 	return startOn(tb, cfg, l), l.Addr().String()
 }
 
-// startLimited is start with places for clients.
-func startLimited(tb testing.TB, cfg redis.Config, p *places.Places) (*redis.Server, string) {
+// startLimited is start with slots for clients.
+func startLimited(tb testing.TB, cfg redis.Config, p *slots.Budget) (*redis.Server, string) {
 	tb.Helper()
 	l := listen(tb, "127.0.0.1:0")
 	return startOn(tb, cfg, limited(l, p)), l.Addr().String()
 }
 
-// limited is a listener with places for clients.
-func limited(l net.Listener, p *places.Places) net.Listener {
+// limited is a listener with slots for clients.
+func limited(l net.Listener, p *slots.Budget) net.Listener {
 	return conn.Listen(l, p, redis.RefuseClient)
 }
 
@@ -61,7 +61,7 @@ func startOn(tb testing.TB, cfg redis.Config, l net.Listener) *redis.Server {
 
 func TestMaxClients(t *testing.T) {
 	t.Parallel()
-	_, addr := startLimited(t, redis.Config{Backend: &fake{}}, places.New(4, 2))
+	_, addr := startLimited(t, redis.Config{Backend: &fake{}}, slots.New(4, 2))
 	a, b := dial(t, addr), dial(t, addr)
 	for _, c := range []*client{a, b} {
 		c.send("PING\r\n")
@@ -86,7 +86,7 @@ func TestMaxClients(t *testing.T) {
 // Connections that send nothing make way.
 func TestSilentClientsMakeWay(t *testing.T) {
 	t.Parallel()
-	_, addr := startLimited(t, redis.Config{Backend: &fake{}}, places.New(3, 3))
+	_, addr := startLimited(t, redis.Config{Backend: &fake{}}, slots.New(3, 3))
 	used := dial(t, addr)
 	used.send("PING\r\n")
 	if got := used.reader().line(); got != "+PONG" {

@@ -19,8 +19,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/server/redis"
 )
 
@@ -70,7 +70,7 @@ func TestRandomClients(t *testing.T) {
 				}
 				s := redis.New(redis.Config{Backend: m})
 				if rand.IntN(3) == 0 {
-					l = limited(l, places.NewBudget(1000, 1000, 1<<20, 1))
+					l = limited(l, slots.NewBudget(1000, 1000, 1<<20, 1))
 				}
 				served := make(chan error, 1)
 				go func() { served <- s.Serve(l) }()

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/redis"
 	"github.com/snowraft/snowraft/trust"
@@ -29,7 +29,7 @@ func secured(t testing.TB) (server, client *tls.Config) {
 	return trust.ServerTLS{Keys: keys, MemberID: "m1", Now: time.Now}.Config(), client
 }
 
-func startTLS(t testing.TB, cfg redis.Config, p *places.Places) (addr string, client *tls.Config) {
+func startTLS(t testing.TB, cfg redis.Config, p *slots.Budget) (addr string, client *tls.Config) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -51,7 +51,7 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	f.add("a", 1, 1, -1, true)
-	addr, config := startTLS(t, redis.Config{Backend: f}, places.New(100, 100))
+	addr, config := startTLS(t, redis.Config{Backend: f}, slots.New(100, 100))
 	c := dialTLS(t, addr, config)
 	c.send("PING\r\nINCR a\r\nINCR a\r\nQUIT\r\n")
 	if got, err := io.ReadAll(c); err != nil || string(got) != "+PONG\r\n:1\r\n:2\r\n+OK\r\n" {
@@ -67,7 +67,7 @@ func TestTLS(t *testing.T) {
 // A client without TLS is advised to use TLS. A client with TLS gets an error on a port without TLS.
 func TestWrongTLS(t *testing.T) {
 	t.Parallel()
-	addr, config := startTLS(t, redis.Config{Backend: &fake{}}, places.New(100, 100))
+	addr, config := startTLS(t, redis.Config{Backend: &fake{}}, slots.New(100, 100))
 	for _, sent := range []string{"PING\r\n", "*1\r\n$4\r\nPING\r\n"} {
 		c := dial(t, addr)
 		c.send(sent)
@@ -100,7 +100,7 @@ func TestSilentHandshake(t *testing.T) {
 // TLS connections beyond the limit do not delay other connections.
 func TestMaxClientsOverTLS(t *testing.T) {
 	t.Parallel()
-	addr, config := startTLS(t, redis.Config{Backend: &fake{}}, places.New(1, 1))
+	addr, config := startTLS(t, redis.Config{Backend: &fake{}}, slots.New(1, 1))
 	c := dialTLS(t, addr, config)
 	c.send("PING\r\n")
 	if got := c.reader().line(); got != "+PONG" {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/server/redis"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -41,7 +41,7 @@ func TestTransactionWithLongAnswers(t *testing.T) {
 func TestTransactionsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
-	budget := places.NewBudget(100, 100, 2<<20, 1)
+	budget := slots.NewBudget(100, 100, 2<<20, 1)
 	s, addr := startLimited(t, redis.Config{Backend: f}, budget)
 	long := "EXISTS" + strings.Repeat(" "+strings.Repeat("k", 120), 400) + "\r\n" // about 50 KB
 	got := all(t, addr, "MULTI\r\nINCR orders\r\n"+strings.Repeat(long, 6)+"EXEC\r\nINCR orders\r\n")
@@ -110,7 +110,7 @@ func TestInlineCommandTooLongForTransaction(t *testing.T) {
 func TestTransactionsOfOneTokenLeaveRoom(t *testing.T) {
 	t.Parallel()
 	ts := newTokens("seq:next:*", "seq:next:orders")
-	budget := places.NewBudget(100, 100, 1<<20, 1)
+	budget := slots.NewBudget(100, 100, 1<<20, 1)
 	s, addr := startLimited(t, redis.Config{Backend: &fake{}, Authenticate: trust.NewAuthorizer(ts).Authenticate}, budget)
 	greedy, ok := budget.Take(&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}, func() {})
 	if !ok || !greedy.Serve(1, nil) || !greedy.TryReserve(1<<18-9<<10) {

@@ -15,8 +15,8 @@ import (
 
 	apache "github.com/apache/thrift/lib/go/thrift"
 
-	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/thrift"
 	"github.com/snowraft/snowraft/trust"
@@ -234,7 +234,7 @@ func testPlaceIsKept(t *testing.T, overTLS bool) {
 	s := thrift.New(thrift.Config{
 		Backend: &fake{}, Anonymous: trustEveryone, Logger: slog.New(slog.DiscardHandler), Served: func(string, error, time.Duration) {}, Issued: func(string) {},
 	})
-	l := conn.Listen(inner, places.New(2, 2), func(net.Conn) {})
+	l := conn.Listen(inner, slots.New(2, 2), func(net.Conn) {})
 	connect := client
 	if overTLS {
 		keys, config := secured(t)

@@ -9,7 +9,7 @@ import (
 // all other packages is in the slices.
 var raced = []string{
 	"./allocator", "./client", "./cluster", "./cluster/gossip", "./cluster/leadership", "./cluster/lives", "./cluster/transport",
-	"./internal/events", "./internal/member", "./internal/mux", "./internal/places", "./internal/route",
+	"./internal/events", "./internal/member", "./internal/mux", "./internal/slots", "./internal/route",
 	"./internal/share", "./server/conn", "./server/frontend", "./server/kernel", "./server/redis", "./trust",
 }
 
@@ -168,7 +168,7 @@ var table = []part{
 	},
 	{
 		name: "root", lane: waits, turn: 3,
-		paths: []string{"internal/build/image/", "internal/places/", "internal/test/siegetest/", "server/conn/", "jepsen/disk/", "jepsen/network/", "jepsen/sandbox/", "jepsen/skew/"},
+		paths: []string{"internal/build/image/", "internal/slots/", "internal/test/siegetest/", "server/conn/", "jepsen/disk/", "jepsen/network/", "jepsen/sandbox/", "jepsen/skew/"},
 		full:  each(tests("make", "root", "TESTFLAGS=-json")),
 	},
 }

@@ -27,7 +27,7 @@ var sections = []struct{ dir, title string }{
 	{"internal/clock", "Clocks"},
 	{"cluster", "Cluster node"},
 	{"cluster/screen", "Bytes from unknown senders"},
-	{"internal/places", "Connections"},
+	{"internal/slots", "Connections"},
 	{"server/conn", "Connections of clients"},
 	{"trust", "Trust"},
 	{"cluster/storage", "Disk"},

@@ -1,4 +1,4 @@
-package places_test
+package slots_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 )
 
 const (
@@ -20,41 +20,41 @@ const (
 	share  = memory / 4
 )
 
-// vault takes places that hold bytes.
+// vault takes slots that hold bytes.
 type vault struct {
 	*testing.T
-	*places.Places
+	*slots.Budget
 	evicted *sync.Map // names; evictions run in their own goroutines
 }
 
 func newVault(t *testing.T) vault {
-	return vault{t, places.NewBudget(1000, 1000, memory, price), new(sync.Map)}
+	return vault{t, slots.NewBudget(1000, 1000, memory, price), new(sync.Map)}
 }
 
-// open takes a place; a token of 0 leaves it silent.
-func (v vault) open(name, ip string, token uint64) *places.Place {
+// open takes a slot; a token of 0 leaves it silent.
+func (v vault) open(name, ip string, token uint64) *slots.Slot {
 	v.Helper()
-	place, ok := v.Take(at(ip), func() { v.evicted.Store(name, true) })
+	slot, ok := v.Take(at(ip), func() { v.evicted.Store(name, true) })
 	if !ok {
-		v.Fatalf("no place for %s", name)
+		v.Fatalf("no slot for %s", name)
 	}
-	if token != 0 && !place.Serve(token, &idler{}) {
+	if token != 0 && !slot.Serve(token, &idler{}) {
 		v.Fatalf("no share for %s", name)
 	}
-	return place
+	return slot
 }
 
-func (v vault) reserve(place *places.Place, n int64) {
+func (v vault) reserve(slot *slots.Slot, n int64) {
 	v.Helper()
-	if got, err := place.Reserve(v.Context(), n); got != n || err != nil {
+	if got, err := slot.Reserve(v.Context(), n); got != n || err != nil {
 		v.Errorf("Reserve(%d) = %d, %v", n, got, err)
 	}
 }
 
-func (v vault) refuse(place *places.Place, n int64) {
+func (v vault) refuse(slot *slots.Slot, n int64) {
 	v.Helper()
 	began := time.Now()
-	if got, err := place.Reserve(v.Context(), n); got != 0 || !errors.Is(err, places.ErrMemory) || time.Since(began) != 5*time.Second {
+	if got, err := slot.Reserve(v.Context(), n); got != 0 || !errors.Is(err, slots.ErrMemory) || time.Since(began) != 5*time.Second {
 		v.Errorf("Reserve(%d) = %d, %v after %v", n, got, err, time.Since(began))
 	}
 }
@@ -151,7 +151,7 @@ func TestSilentHoldAShare(t *testing.T) {
 		v := newVault(t)
 		slow := v.open("slow", "192.0.2.9", 0)
 		slow.Charge(64 * kib)
-		var greedy []*places.Place
+		var greedy []*slots.Slot
 		for i := range 3 {
 			greedy = append(greedy, v.open(fmt.Sprint("greedy", i), "198.51.100.1", 0))
 		}
@@ -198,7 +198,7 @@ func TestTokenHoldsAShare(t *testing.T) {
 func TestDistrust(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := vault{t, places.NewBudget(2, 2, memory, price), new(sync.Map)}
+		v := vault{t, slots.NewBudget(2, 2, memory, price), new(sync.Map)}
 		v.open("kept", "192.0.2.1", 0).Spoke()
 		gone := v.open("gone", "192.0.2.1", 1)
 		gone.Charge(kib)

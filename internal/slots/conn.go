@@ -1,19 +1,19 @@
-package places
+package slots
 
 import (
 	"net"
 	"net/netip"
 )
 
-// Conn is a connection that has a place until it is closed.
+// Conn is a connection that has a slot until it is closed.
 type Conn struct {
 	net.Conn
-	Place *Place
+	Slot *Slot
 }
 
-// Close releases the place and closes the connection. It may be called again.
+// Close releases the slot and closes the connection. It may be called again.
 func (c *Conn) Close() error {
-	c.Place.Release()
+	c.Slot.Release()
 	return c.Conn.Close()
 }
 

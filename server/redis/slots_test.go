@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 	"github.com/snowraft/snowraft/server/redis"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -17,7 +17,7 @@ func TestClientsOfOneToken(t *testing.T) {
 	t.Parallel()
 	ts := newTokens("seq:next:orders/*", "seq:read:orders/*")
 	greedy, other := ts.texts["seq:next:orders/*"], ts.texts["seq:read:orders/*"]
-	_, addr := startLimited(t, redis.Config{Backend: judging{&fake{}}, Authenticate: trust.NewAuthorizer(ts).Authenticate}, places.New(8, 8))
+	_, addr := startLimited(t, redis.Config{Backend: judging{&fake{}}, Authenticate: trust.NewAuthorizer(ts).Authenticate}, slots.New(8, 8))
 	login := func(command, want string) *client {
 		t.Helper()
 		c := dial(t, addr)
@@ -58,7 +58,7 @@ func TestIdleClientsMakeWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
-		startOn(t, redis.Config{Backend: &fake{}}, limited(l, places.New(3, 3)))
+		startOn(t, redis.Config{Backend: &fake{}}, limited(l, slots.New(3, 3)))
 		ping := func(c net.Conn) (ok bool) {
 			if _, err := io.WriteString(c, "PING\r\n"); err != nil {
 				return false
@@ -76,7 +76,7 @@ func TestIdleClientsMakeWay(t *testing.T) {
 			clients = append(clients, c)
 			time.Sleep(2 * time.Second)
 		}
-		time.Sleep(places.IdleLimit)
+		time.Sleep(slots.IdleLimit)
 		if !ping(clients[0]) {
 			t.Fatal("an idle client was closed without need")
 		}

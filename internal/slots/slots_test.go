@@ -1,4 +1,4 @@
-package places_test
+package slots_test
 
 import (
 	"fmt"
@@ -7,52 +7,52 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/slots"
 )
 
 func at(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 1} }
 
-// kit takes places for a test.
+// kit takes slots for a test.
 type kit struct {
 	*testing.T
-	*places.Places
+	*slots.Budget
 }
 
-func (k kit) take(addr net.Addr, evict func()) *places.Place {
+func (k kit) take(addr net.Addr, evict func()) *slots.Slot {
 	k.Helper()
-	place, ok := k.Take(addr, evict)
+	slot, ok := k.Take(addr, evict)
 	if !ok {
-		k.Fatalf("no place for %v", addr)
+		k.Fatalf("no slot for %v", addr)
 	}
-	return place
+	return slot
 }
 
 func (k kit) none(addr net.Addr) {
 	k.Helper()
 	if _, ok := k.Take(addr, nil); ok {
-		k.Fatalf("a place for %v", addr)
+		k.Fatalf("a slot for %v", addr)
 	}
 }
 
 func TestPlacesOfOneAddress(t *testing.T) {
 	t.Parallel()
-	p := kit{t, places.New(4, 2)}
+	p := kit{t, slots.New(4, 2)}
 	first := p.take(at("192.0.2.1"), nil)
 	p.take(at("::ffff:192.0.2.1"), nil)
 	p.none(at("192.0.2.1"))
 	p.take(at("2001:db8::1"), nil)
 	p.take(at("2001:db8::2:0:0:1"), nil)
-	p.none(at("192.0.2.2")) // all four places are taken
+	p.none(at("192.0.2.2")) // all four slots are taken
 	first.Release()
 	first.Release()           // no effect
-	p.none(at("2001:db8::3")) // both places of the network are taken
+	p.none(at("2001:db8::3")) // both slots of the network are taken
 	p.take(at("192.0.2.2"), nil)
 	p.none(at("192.0.2.3"))
 }
 
 func TestPlacesInsideProcess(t *testing.T) {
 	t.Parallel()
-	p := kit{t, places.New(2, 1)}
+	p := kit{t, slots.New(2, 1)}
 	a, b := net.Pipe()
 	defer a.Close()
 	defer b.Close()
@@ -68,9 +68,9 @@ func TestSilentMakesWay(t *testing.T) {
 }
 
 func silentMakesWay(t *testing.T) {
-	p := kit{t, places.New(4, 2)}
+	p := kit{t, slots.New(4, 2)}
 	evicted := make(chan string, 8)
-	take := func(name, ip string) *places.Place {
+	take := func(name, ip string) *slots.Slot {
 		return p.take(at(ip), func() { evicted <- name })
 	}
 	expect := func(name string) {
@@ -107,18 +107,18 @@ func silentMakesWay(t *testing.T) {
 	take("f1", "192.0.2.6")
 	select {
 	case name := <-evicted:
-		t.Errorf("%s was evicted though a place was free", name)
+		t.Errorf("%s was evicted though a slot was free", name)
 	default:
 	}
 }
 
-// Silent connections from a favored address stay and get places, regardless of the number of other addresses. A connection from
+// Silent connections from a favored address stay and get slots, regardless of the number of other addresses. A connection from
 // a favored address can evict them.
 func TestFavoredStay(t *testing.T) {
 	t.Parallel()
-	p := kit{t, places.New(4, 2)}
+	p := kit{t, slots.New(4, 2)}
 	evicted := make(chan string, 8)
-	from := func(ip string) *places.Place { return p.take(at(ip), func() { evicted <- ip }) }
+	from := func(ip string) *slots.Slot { return p.take(at(ip), func() { evicted <- ip }) }
 	member := from("192.0.2.1")
 	member.Favor()
 	member.Favor()
@@ -144,11 +144,11 @@ func TestFavoredStay(t *testing.T) {
 		t.Errorf("evicted: %v, want one favored connection for another of its address", found)
 	}
 
-	p = kit{t, places.New(2, 2)}
+	p = kit{t, slots.New(2, 2)}
 	first := p.take(at("192.0.2.1"), nil)
 	first.Favor()
 	first.Release()
-	kept := []*places.Place{from("192.0.2.1"), from("192.0.2.1")}
+	kept := []*slots.Slot{from("192.0.2.1"), from("192.0.2.1")}
 	p.none(at("198.51.100.1"))
 	for i := range 300 { // later addresses displace it
 		kept[0].Release()
@@ -169,7 +169,7 @@ func TestFavoredStay(t *testing.T) {
 func TestFewSilentStay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := kit{t, places.New(64, 32)}
+		p := kit{t, slots.New(64, 32)}
 		slow := p.take(at("192.0.2.1"), func() { t.Error("the connection of a slow host was evicted") })
 		heard := p.take(at("192.0.2.2"), func() { t.Error("the connection of the other slow host was evicted") })
 		for i := range 1000 {
@@ -185,7 +185,7 @@ func TestFewSilentStay(t *testing.T) {
 
 func TestSpokenStays(t *testing.T) {
 	t.Parallel()
-	p := kit{t, places.New(1, 1)}
+	p := kit{t, slots.New(1, 1)}
 	p.take(at("192.0.2.1"), func() { t.Error("a connection that spoke was evicted") }).Spoke()
 	p.none(at("192.0.2.1"))
 	p.none(at("192.0.2.2"))
@@ -201,7 +201,7 @@ func (i *idler) Idle() time.Duration {
 	return time.Since(i.since)
 }
 
-// crowd takes places with idlers, and reports their evictions by name.
+// crowd takes slots with idlers, and reports their evictions by name.
 type crowd struct {
 	kit
 	evicted chan string
@@ -210,9 +210,9 @@ type crowd struct {
 func (c crowd) serve(name, ip string, token uint64, since time.Time) (*idler, bool) {
 	c.Helper()
 	i := &idler{since}
-	place := c.take(at(ip), func() { c.evicted <- name })
-	if !place.Serve(token, i) {
-		place.Release()
+	slot := c.take(at(ip), func() { c.evicted <- name })
+	if !slot.Serve(token, i) {
+		slot.Release()
 		return nil, false
 	}
 	return i, true
@@ -233,25 +233,25 @@ func (c crowd) expect(name string) {
 	}
 }
 
-// A token has a quarter of the places. Beyond that share, a connection of the token evicts an idle connection of the token.
+// A token has a quarter of the slots. Beyond that share, a connection of the token evicts an idle connection of the token.
 func TestPlacesOfOneToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := crowd{kit{t, places.New(8, 8)}, make(chan string, 8)}
+		c := crowd{kit{t, slots.New(8, 8)}, make(chan string, 8)}
 		_, _ = c.serve("other", "192.0.2.1", 2, time.Now())
 		c.serve("a", "192.0.2.1", 1, time.Time{})
 		b, _ := c.serve("b", "192.0.2.2", 1, time.Time{})
 		if _, ok := c.serve("c", "192.0.2.3", 1, time.Time{}); ok {
-			t.Error("a token has 3 of 8 places")
+			t.Error("a token has 3 of 8 slots")
 		}
 		if _, ok := c.serve("none", "192.0.2.3", 0, time.Time{}); !ok {
-			t.Error("a caller without a token has no place")
+			t.Error("a caller without a token has no slot")
 		}
 		if _, ok := c.serve("d", "192.0.2.3", 3, time.Time{}); !ok {
-			t.Error("another token has no place")
+			t.Error("another token has no slot")
 		}
 		b.since = time.Now()
-		time.Sleep(places.IdleLimit)
+		time.Sleep(slots.IdleLimit)
 		if _, ok := c.serve("e", "192.0.2.3", 1, time.Time{}); !ok {
 			t.Error("an idle connection of the token does not make way")
 		}
@@ -262,30 +262,30 @@ func TestPlacesOfOneToken(t *testing.T) {
 
 func TestReleaseReturnsShareOfToken(t *testing.T) {
 	t.Parallel()
-	p := kit{t, places.New(4, 4)}
+	p := kit{t, slots.New(4, 4)}
 	first, second := p.take(at("192.0.2.1"), nil), p.take(at("192.0.2.1"), nil)
 	if !first.Serve(1, nil) || second.Serve(1, nil) {
-		t.Fatal("a token does not have exactly 1 of 4 places")
+		t.Fatal("a token does not have exactly 1 of 4 slots")
 	}
 	first.Release()
 	for range 2 {
 		if !second.Serve(1, nil) {
-			t.Error("the place of the token's closed connection is taken")
+			t.Error("the slot of the token's closed connection is taken")
 		}
 	}
 }
 
-// If all places are taken, a new connection evicts the one with the longest idle time, but none that was busy within a minute.
+// If all slots are taken, a new connection evicts the one with the longest idle time, but none that was busy within a minute.
 func TestIdleMakesWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := crowd{kit{t, places.New(5, 3)}, make(chan string, 8)}
+		c := crowd{kit{t, slots.New(5, 3)}, make(chan string, 8)}
 		busy, _ := c.serve("busy", "192.0.2.1", 0, time.Time{})
 		younger, _ := c.serve("younger", "192.0.2.1", 0, time.Now().Add(time.Second))
 		c.serve("older", "192.0.2.2", 0, time.Now())
 		c.take(at("192.0.2.3"), func() { t.Error("a connection that spoke was evicted") }).Spoke()
 		c.take(at("192.0.2.3"), func() { c.evicted <- "silent" })
-		time.Sleep(places.IdleLimit - time.Second)
+		time.Sleep(slots.IdleLimit - time.Second)
 		c.take(at("192.0.2.4"), nil).Spoke()
 		c.expect("silent")
 		c.none(at("192.0.2.4"))
@@ -297,7 +297,7 @@ func TestIdleMakesWay(t *testing.T) {
 		younger.since = time.Now() // had a request in the meantime
 		c.none(at("192.0.2.4"))
 		busy.since = time.Now()
-		time.Sleep(places.IdleLimit)
+		time.Sleep(slots.IdleLimit)
 		for range 2 {
 			c.take(at("192.0.2.5"), nil).Spoke()
 		}
@@ -315,7 +315,7 @@ func TestIdleMakesWay(t *testing.T) {
 func TestIdleMakesWayForItsAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := crowd{kit{t, places.New(3, 1)}, make(chan string, 8)}
+		c := crowd{kit{t, slots.New(3, 1)}, make(chan string, 8)}
 		c.serve("older", "192.0.2.1", 0, time.Now().Add(-time.Hour))
 		c.serve("own", "192.0.2.2", 0, time.Now().Add(-time.Minute))
 		c.take(at("192.0.2.2"), nil)
