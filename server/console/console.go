@@ -27,6 +27,8 @@ type Config struct {
 	Version string
 	// Conn connects to the process's own gRPC services, which check the rights of a context's principal.
 	Conn grpc.ClientConnInterface
+	// Watch calls WatchOverview there. It passes each overview to send, until ctx ends or send returns an error.
+	Watch func(ctx context.Context, send func(*snowraftv1.Overview) error) error
 	// Authenticate returns the principal of a request and the token of its session. If the token is empty, the request's
 	// headers count. rpc.FromError can read its errors.
 	Authenticate func(r *http.Request, token string) (*trust.Principal, error)
@@ -57,7 +59,7 @@ func New(cfg Config) (*Console, error) {
 	}
 	c := &Console{cfg: cfg, api: newAPI(cfg.Conn), pages: make(map[string]*page), sessions: newSessions()}
 	c.shares.now = c.sessions.now
-	c.watches = &watches{view: c.api.View, all: make(map[*trust.Principal]*watch)}
+	c.watches = &watches{watch: cfg.Watch, all: make(map[*trust.Principal]*watch)}
 	c.watches.end, c.close = context.WithCancel(context.Background())
 	var err error
 	if c.assets, err = loadAssets(); err != nil {

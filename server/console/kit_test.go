@@ -167,7 +167,7 @@ func newRig(t *testing.T, change ...func(*console.Config)) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	cfg := console.Config{What: "member", Version: "v9", Conn: conn, Authenticate: func(*http.Request, string) (*trust.Principal, error) { return trust.Open(), nil }}
+	cfg := console.Config{What: "member", Version: "v9", Conn: conn, Watch: watch(conn), Authenticate: func(*http.Request, string) (*trust.Principal, error) { return trust.Open(), nil }}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -176,6 +176,22 @@ func newRig(t *testing.T, change ...func(*console.Config)) *rig {
 	}
 	t.Cleanup(r.console.Close)
 	return r
+}
+
+// watch returns the function that watches overviews over a connection.
+func watch(conn grpc.ClientConnInterface) func(context.Context, func(*snowraftv1.Overview) error) error {
+	return func(ctx context.Context, send func(*snowraftv1.Overview) error) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stream, err := snowraftv1.NewViewServiceClient(conn).WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{})
+		for err == nil {
+			var resp *snowraftv1.WatchOverviewResponse
+			if resp, err = stream.Recv(); err == nil {
+				err = send(resp.GetOverview())
+			}
+		}
+		return err
+	}
 }
 
 // ask serves a request that shows the present. headers are "Name: value".
@@ -283,6 +299,7 @@ func secured(t *testing.T) (r *rig, tokens *table, reader, issuer string) {
 	authorizer := trust.NewAuthorizer(tokens)
 	r = newRig(t, func(cfg *console.Config) {
 		cfg.Conn = judging{cfg.Conn}
+		cfg.Watch = watch(cfg.Conn)
 		cfg.Authenticate = func(req *http.Request, token string) (*trust.Principal, error) {
 			if header := req.Header.Get("Authorization"); header != "" {
 				token = strings.TrimPrefix(header, "Bearer ")

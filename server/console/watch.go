@@ -2,8 +2,6 @@ package console
 
 import (
 	"context"
-	"errors"
-	"io"
 	"sync"
 	"time"
 
@@ -22,8 +20,8 @@ const (
 // watches shares one call of WatchOverview among all viewers with the same token, while pages are open. A gateway's overviews
 // therefore come from one member as long as it answers. The process bounds the calls.
 type watches struct {
-	view snowraftv1.ViewServiceClient
-	end  context.Context // canceled by Console.Close
+	watch func(ctx context.Context, send func(*snowraftv1.Overview) error) error // see Config
+	end   context.Context                                                        // canceled by Console.Close
 
 	mu  sync.Mutex
 	all map[*trust.Principal]*watch // equal pointers are the same token
@@ -85,32 +83,17 @@ func (s *watches) run(ctx context.Context, w *watch) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer context.AfterFunc(s.end, cancel)()
 	for ctx.Err() == nil {
-		s.set(w, nil, s.receive(ctx, w))
+		err := s.watch(ctx, func(o *snowraftv1.Overview) error {
+			s.set(w, o, nil)
+			return nil
+		})
+		if err == nil {
+			err = rpc.NewError(rpc.Internal, "the overview ended")
+		}
+		s.set(w, nil, err)
 		select {
 		case <-time.After(rewatch):
 		case <-ctx.Done():
 		}
-	}
-}
-
-// receive makes one call and returns the reason for its end.
-func (s *watches) receive(ctx context.Context, w *watch) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := s.view.WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{})
-	if err != nil {
-		return err
-	}
-	for {
-		resp, err := stream.Recv()
-		switch {
-		case errors.Is(err, io.EOF):
-			return rpc.NewError(rpc.Internal, "the overview ended")
-		case err != nil:
-			return err
-		case resp.GetOverview() == nil:
-			return rpc.NewError(rpc.Internal, "the overview is empty")
-		}
-		s.set(w, resp.GetOverview(), nil)
 	}
 }

@@ -23,7 +23,7 @@ const maxHeaderBytes = 12 << 10
 func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 	hosts := s.hosts()
 	pages, err := console.New(console.Config{
-		What: s.cfg.What, Version: s.cfg.Version, Conn: s.local, Authenticate: s.byRequest, Logger: s.cfg.Logger.With("component", "console"),
+		What: s.cfg.What, Version: s.cfg.Version, Conn: s.local, Watch: s.local.WatchOverview, Authenticate: s.byRequest, Logger: s.cfg.Logger.With("component", "console"),
 	})
 	if err != nil {
 		return nil, err

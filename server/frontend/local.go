@@ -3,7 +3,6 @@ package frontend
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -11,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/rpc"
-	"github.com/snowraft/snowraft/server/wire"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // jsonFactor is the memory of an answer as JSON, as a multiple of the size of its message.
@@ -63,19 +62,41 @@ func (l *local) Invoke(ctx context.Context, method string, args, reply any, _ ..
 	return fill(reply, resp)
 }
 
-// NewStream implements grpc.ClientConnInterface for streams from the server. The stream ends with ctx, so the caller must
-// cancel ctx.
-func (l *local) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
-	m, ok := l.methods[method]
-	if !ok || m.stream.Handler == nil {
-		return nil, unknownMethod(method)
+// NewStream implements grpc.ClientConnInterface. No stream of the API is available over HTTP.
+func (*local) NewStream(_ context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, unknownMethod(method)
+}
+
+// WatchOverview calls the method of that name. It passes each overview to send, until ctx ends or send returns an error.
+func (l *local) WatchOverview(ctx context.Context, send func(*snowraftv1.Overview) error) error {
+	m, ok := l.methods[snowraftv1.ViewService_WatchOverview_FullMethodName]
+	if !ok {
+		return unknownMethod(snowraftv1.ViewService_WatchOverview_FullMethodName)
 	}
-	s := &localStream{ctx: withoutHeaders(ctx), requests: make(chan any, 1), answers: make(chan any), ended: make(chan struct{})}
-	go func() {
-		defer close(s.ended)
-		s.err = l.server.stream(m.service, localServing{s}, &grpc.StreamServerInfo{FullMethod: method, IsServerStream: true}, m.stream.Handler)
-	}()
-	return s, nil
+	info := &grpc.StreamServerInfo{FullMethod: snowraftv1.ViewService_WatchOverview_FullMethodName, IsServerStream: true}
+	return l.server.stream(m.service, overviewStream{ctx: withoutHeaders(ctx), send: send}, info, m.stream.Handler)
+}
+
+// overviewStream is the stream of a local WatchOverview.
+type overviewStream struct {
+	grpc.ServerStream // nil: there are no headers
+
+	ctx  context.Context
+	send func(*snowraftv1.Overview) error
+}
+
+// Context implements grpc.ServerStream.
+func (s overviewStream) Context() context.Context { return s.ctx }
+
+// RecvMsg receives the request, which is empty.
+func (s overviewStream) RecvMsg(any) error { return s.ctx.Err() }
+
+// SendMsg implements grpc.ServerStream. Caller and service share no memory, as over a network.
+func (s overviewStream) SendMsg(answer any) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	return s.send(proto.CloneOf(answer.(*snowraftv1.WatchOverviewResponse).GetOverview()))
 }
 
 func unknownMethod(method string) error {
@@ -96,69 +117,6 @@ func fill(to, from any) error {
 	}
 	proto.Merge(dst, src)
 	return nil
-}
-
-// localStream is the caller's end of a stream from the server.
-type localStream struct {
-	ctx      context.Context
-	requests chan any      // the only request
-	answers  chan any      // each is a copy for the caller
-	ended    chan struct{} // closed when the service has returned err
-	err      error
-}
-
-// Context implements grpc.ClientStream, as do the other methods.
-func (s *localStream) Context() context.Context { return s.ctx }
-
-func (*localStream) Header() (metadata.MD, error) { return nil, nil }
-func (*localStream) Trailer() metadata.MD         { return nil }
-func (*localStream) CloseSend() error             { return nil }
-
-// SendMsg is called once, with the request.
-func (s *localStream) SendMsg(req any) error {
-	s.requests <- req
-	return nil
-}
-
-func (s *localStream) RecvMsg(answer any) error {
-	select {
-	case sent := <-s.answers:
-		return fill(answer, sent)
-	case <-s.ended:
-		if s.err == nil {
-			return io.EOF
-		}
-		return s.err
-	case <-s.ctx.Done():
-		return wire.Status(s.ctx.Err())
-	}
-}
-
-// localServing is the service's end of a stream from the server.
-type localServing struct{ *localStream }
-
-// SetHeader implements grpc.ServerStream, as do the other methods.
-func (localServing) SetHeader(metadata.MD) error  { return nil }
-func (localServing) SendHeader(metadata.MD) error { return nil }
-func (localServing) SetTrailer(metadata.MD)       {}
-
-func (s localServing) RecvMsg(req any) error {
-	select {
-	case sent := <-s.requests:
-		return fill(req, sent)
-	case <-s.ctx.Done():
-		return s.ctx.Err()
-	}
-}
-
-func (s localServing) SendMsg(answer any) error {
-	copied := proto.Clone(answer.(proto.Message))
-	select {
-	case s.answers <- copied:
-		return nil
-	case <-s.ctx.Done():
-		return s.ctx.Err()
-	}
 }
 
 var (

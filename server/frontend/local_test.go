@@ -2,13 +2,12 @@ package frontend
 
 import (
 	"context"
-	"errors"
-	"io"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/snowraft/snowraft/internal/limits"
@@ -130,43 +129,40 @@ func (c counting) WatchOverview(_ *snowraftv1.WatchOverviewRequest, stream grpc.
 	return c.end
 }
 
-// A stream over HTTP is authorized. Its place is released at its end, or once its context ends.
-func TestLocalStreams(t *testing.T) {
+// A local watch is authorized. It ends with the service, its context, or its receiver.
+func TestLocalWatches(t *testing.T) {
 	t.Parallel()
 	failure := rpc.NewError(rpc.ShuttingDown, "no more")
 	for name, c := range map[string]struct {
 		service counting
 		caller  *trust.Principal
-		reads   int // answers that the caller reads before it cancels
+		reads   int // answers that the caller gets before it cancels
 		want    func(error) bool
 	}{
-		"ends":     {counting{most: 2}, trust.Admin(), 3, func(err error) bool { return errors.Is(err, io.EOF) }},
-		"fails":    {counting{most: 2, end: failure}, trust.Admin(), 3, func(err error) bool { return rpc.FromError(err).Reason == rpc.ShuttingDown }},
-		"canceled": {counting{most: 1 << 30}, trust.Admin(), 3, func(err error) bool { return err == nil }},
-		"stranger": {counting{most: 1}, nil, 1, func(err error) bool { return rpc.FromError(err).Reason == rpc.Unauthenticated }},
+		"ends":     {counting{most: 2}, trust.Admin(), 2, func(err error) bool { return err == nil }},
+		"fails":    {counting{most: 2, end: failure}, trust.Admin(), 2, func(err error) bool { return rpc.FromError(err).Reason == rpc.ShuttingDown }},
+		"canceled": {counting{most: 1 << 30}, trust.Admin(), 3, func(err error) bool { return rpc.FromError(err).Code == codes.Canceled }},
+		"stranger": {counting{most: 1}, nil, 0, func(err error) bool { return rpc.FromError(err).Reason == rpc.Unauthenticated }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := served(t, secret())
 			snowraftv1.RegisterViewServiceServer(s.local, c.service)
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(trust.WithPrincipal(t.Context(), c.caller))
-				stream, err := snowraftv1.NewViewServiceClient(s.local).WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{})
-				for i := range c.reads {
-					var got *snowraftv1.WatchOverviewResponse
-					if err != nil {
-						break
-					}
-					if got, err = stream.Recv(); err == nil && got.GetOverview().GetComposedAtMs() != int64(i) {
-						t.Errorf("answer %d: %v", i, got)
-					}
+			ctx, cancel := context.WithCancel(trust.WithPrincipal(t.Context(), c.caller))
+			defer cancel()
+			got := 0
+			err := s.local.WatchOverview(ctx, func(o *snowraftv1.Overview) error {
+				if o.GetComposedAtMs() != int64(got) {
+					t.Errorf("overview %d: %v", got, o)
 				}
-				if !c.want(err) {
-					t.Errorf("the stream ended with %v", err)
+				if got++; c.service.most > got && got == c.reads {
+					cancel()
 				}
-				cancel()
-				synctest.Wait() // the service has ended
+				return nil
 			})
+			if !c.want(err) || got != c.reads {
+				t.Errorf("the watch ended with %v after %d overviews", err, got)
+			}
 		})
 	}
 }
