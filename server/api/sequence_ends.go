@@ -19,7 +19,7 @@ type Ends struct {
 	Exhausted int
 }
 
-// EndsOf returns the sequences of a listing that are nearest their end at a time, in Unix ms, at most most of them.
+// EndsOf returns the sequences of a listing that are nearest their end at a time, in Unix ms: no more than most.
 func EndsOf(all fsm.Listing, at int64, most int) (e Ends) {
 	periods := newPeriods(at)
 	var near, exhausted []listRow

@@ -34,8 +34,8 @@ type Server[C Client] struct {
 // NewServer returns a Server. It serves after Serve is called.
 func NewServer[C Client]() *Server[C] {
 	s := &Server[C]{clients: make(map[C]net.Conn)}
-	s.Closing, s.close = context.WithCancel(context.Background())
-	s.Lasts, s.end = context.WithCancel(context.Background())
+	s.Closing, s.close = context.WithCancel(context.Background()) //nolint:gosec // Close calls it
+	s.Lasts, s.end = context.WithCancel(context.Background())     //nolint:gosec // Close calls it
 	return s
 }
 

@@ -31,13 +31,18 @@ type Config struct {
 // right, and nothing for a caller that lost the right while the call waited. A failed request does not count against the rate of
 // its token.
 type Kernel struct {
-	*Requests
 	cfg             Config
 	ids, numbers    *prometheus.CounterVec
 	strict, relaxed prometheus.Counter                     // of numbers
 	byLayout        cowmap.Map[string, prometheus.Counter] // keyed by layout name of the request; only layouts with issued IDs
 	failed          atomic.Uint64                          // requests for IDs or numbers that failed
 
+	errors  *prometheus.CounterVec // descRequests for every code except OK
+	refused refusals
+	methods cowmap.Map[methodKey, *Method]
+
+	// Events records failed requests and audited calls. Set before any call; nil: they are not recorded.
+	Events Events
 	// Source issues IDs and numbers. Set before any call.
 	Source Source
 	// Before returns the present state of the resource that an audited call is about to change; nil if unknown. Set before any call;
@@ -48,7 +53,7 @@ type Kernel struct {
 // New returns a Kernel.
 func New(cfg Config) *Kernel {
 	k := &Kernel{
-		cfg: cfg, Requests: NewRequests(cfg.Tracer),
+		cfg: cfg, refused: newRefusals(), errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: namespace + requestsName, Help: requestsHelp}, requestLabels),
 		ids: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: namespace + "ids_issued_total", Help: "IDs issued to callers, by layout."}, []string{"layout"}),
 		numbers: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -103,7 +108,8 @@ func total(v *prometheus.CounterVec) (sum uint64) {
 
 // Describe implements prometheus.Collector.
 func (k *Kernel) Describe(ch chan<- *prometheus.Desc) {
-	k.Requests.Describe(ch)
+	ch <- descRequests
+	ch <- descDuration
 	k.refused.Describe(ch)
 	k.ids.Describe(ch)
 	k.numbers.Describe(ch)
@@ -111,7 +117,7 @@ func (k *Kernel) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (k *Kernel) Collect(ch chan<- prometheus.Metric) {
-	k.Requests.Collect(ch)
+	k.collectRequests(ch)
 	k.refused.Collect(ch)
 	k.ids.Collect(ch)
 	k.numbers.Collect(ch)

@@ -10,9 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/codes"
 
-	"github.com/snowraft/snowraft/internal/cowmap"
 	"github.com/snowraft/snowraft/internal/rpc"
-	"github.com/snowraft/snowraft/internal/tracing"
 )
 
 // Names of the protocols in the metrics.
@@ -34,67 +32,43 @@ var (
 	descDuration  = Desc("request_duration_seconds", "Time from the arrival of a request to its answer, by protocol and method.", "protocol", "method")
 )
 
-// Requests counts the requests of every protocol and their durations, and traces them.
-type Requests struct {
-	// Events records failed requests and audited calls. Set before any call; nil: they are not recorded.
-	Events Events
-
-	tracer  *tracing.Tracer
-	failed  *prometheus.CounterVec // descRequests for every code except OK
-	refused refusals
-	methods cowmap.Map[methodKey, *Method]
-}
-
 // methodKey names a method of a protocol. The number of keys is fixed: no part of a name is chosen by a caller.
 type methodKey struct{ protocol, name string }
 
 // Method counts and traces the requests of one method.
 type Method struct {
 	methodKey
-	tracer  *tracing.Tracer // nil: no spans
-	failed  *prometheus.CounterVec
-	refused refusals
-	events  Events
-	ok      atomic.Uint64
-	took    histogram
-}
-
-// NewRequests returns counters without requests. A nil tracer makes no spans.
-func NewRequests(tracer *tracing.Tracer) *Requests {
-	return &Requests{tracer: tracer, refused: newRefusals(), failed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: namespace + requestsName, Help: requestsHelp}, requestLabels)}
+	kernel *Kernel
+	ok     atomic.Uint64
+	took   histogram
 }
 
 // Of returns a method of a protocol.
-func (r *Requests) Of(protocol, name string) *Method {
-	return r.methods.Get(methodKey{protocol, name}, func(key methodKey) *Method {
-		return &Method{methodKey: key, tracer: r.tracer, failed: r.failed, refused: r.refused, events: r.Events}
+func (k *Kernel) Of(protocol, name string) *Method {
+	return k.methods.Get(methodKey{protocol, name}, func(key methodKey) *Method {
+		return &Method{methodKey: key, kernel: k}
 	})
 }
 
 // Served counts and traces one request; err may be nil. span is that of the request; nil if it has none. ctx may have the trace context
 // of the caller.
 func (m *Method) Served(ctx context.Context, span trace.Span, err error, took time.Duration) {
-	m.count(err)
-	m.took.observe(1, took)
-	m.trace(ctx, span, err, took)
-}
-
-// count counts one request without its duration; err may be nil.
-func (m *Method) count(err error) {
 	if err == nil {
 		m.ok.Add(1)
 	} else {
 		m.Failed(err)
 	}
+	m.took.observe(1, took)
+	m.trace(ctx, span, err, took)
 }
 
 // Failed counts the error of one of the requests that are passed to Answered. It implements redis.Meter.
 func (m *Method) Failed(err error) {
-	m.refused.note(err)
+	m.kernel.refused.note(err)
 	e := rpc.FromError(err)
-	m.failed.WithLabelValues(m.protocol, m.name, rpc.CodeName(e.Code), e.Reason).Inc()
-	if m.events != nil && e.Code != codes.Canceled { // otherwise the caller gave up
-		m.events.Refused(cmp.Or(e.Reason, rpc.CodeName(e.Code)), severity(e.Code))
+	m.kernel.errors.WithLabelValues(m.protocol, m.name, rpc.CodeName(e.Code), e.Reason).Inc()
+	if m.kernel.Events != nil && e.Code != codes.Canceled { // otherwise the caller gave up
+		m.kernel.Events.Refused(cmp.Or(e.Reason, rpc.CodeName(e.Code)), severity(e.Code))
 	}
 }
 
@@ -105,16 +79,10 @@ func (m *Method) Answered(ok, failed uint64, took time.Duration) {
 	m.trace(context.Background(), nil, nil, took)
 }
 
-// Describe implements prometheus.Collector.
-func (r *Requests) Describe(ch chan<- *prometheus.Desc) {
-	ch <- descRequests
-	ch <- descDuration
-}
-
-// Collect implements prometheus.Collector. It omits series that were never counted.
-func (r *Requests) Collect(ch chan<- prometheus.Metric) {
-	r.failed.Collect(ch)
-	for _, m := range r.methods.All() {
+// collectRequests sends the metrics of requests. It omits series that were never counted.
+func (k *Kernel) collectRequests(ch chan<- prometheus.Metric) {
+	k.errors.Collect(ch)
+	for _, m := range k.methods.All() {
 		if ok := m.ok.Load(); ok > 0 {
 			ch <- prometheus.MustNewConstMetric(descRequests, prometheus.CounterValue, float64(ok), m.protocol, m.name, codeOK, "")
 		}

@@ -38,14 +38,14 @@ func TraceContextOf(ctx context.Context) trace.SpanContext {
 func (m *Method) trace(ctx context.Context, span trace.Span, err error, took time.Duration) {
 	late := span == nil
 	if late {
-		if !m.tracer.Slow(took) {
+		if !m.kernel.cfg.Tracer.Slow(took) {
 			return
 		}
 		from := trace.SpanContextFromContext(ctx)
 		if !from.IsValid() {
 			from = TraceContextOf(ctx)
 		}
-		if span = m.tracer.Late(from, m.name, trace.SpanKindServer, took); span == nil {
+		if span = m.kernel.cfg.Tracer.Late(from, m.name, trace.SpanKindServer, took); span == nil {
 			return
 		}
 	}

@@ -16,7 +16,7 @@ func TestSlowRedisCommandsAreTraced(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
-	r := NewRequests(tracing.New(tracing.Config{Provider: provider, SlowerThan: time.Second}))
+	r := New(Config{Tracer: tracing.New(tracing.Config{Provider: provider, SlowerThan: time.Second})})
 	incr := r.Of(Redis, "incr")
 	incr.Answered(100, 0, time.Second-1)
 	if n := len(recorder.Ended()); n != 0 {
@@ -39,7 +39,7 @@ func TestSlowThriftCallsAreTraced(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
-	call := NewRequests(tracing.New(tracing.Config{Provider: provider, SlowerThan: time.Second}))
+	call := New(Config{Tracer: tracing.New(tracing.Config{Provider: provider, SlowerThan: time.Second})})
 	for _, took := range []time.Duration{time.Second - 1, time.Second} {
 		call.Of(Thrift, "get_id").Served(t.Context(), nil, nil, took)
 	}
@@ -52,7 +52,7 @@ func TestFailedSlowRequestHasClassOfError(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
-	r := NewRequests(tracing.New(tracing.Config{Provider: provider, SlowerThan: time.Second}))
+	r := New(Config{Tracer: tracing.New(tracing.Config{Provider: provider, SlowerThan: time.Second})})
 	r.Of(HTTP, "POST /seq/{name}").trace(t.Context(), nil, errors.New(`sequence "orders" is odd`), time.Minute)
 	span := recorder.Ended()[0]
 	if span.Status().Description != "" || len(span.Events()) > 0 || span.Status().Code.String() != "Error" {
