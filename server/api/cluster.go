@@ -177,16 +177,13 @@ func (c *clusterService) Leave(ctx context.Context, _ *snowraftv1.LeaveRequest) 
 	if !c.leaving.CompareAndSwap(false, true) {
 		return nil, rpc.NewError(rpc.AlreadyLeaving, "this member is leaving already")
 	}
-	removed, err := c.atLeader(ctx, snowraftv1.ClusterService_RemoveMember_FullMethodName, &snowraftv1.RemoveMemberRequest{Member: node.ID()},
-		func(ctx context.Context, req any) (any, error) {
-			return c.RemoveMember(ctx, req.(*snowraftv1.RemoveMemberRequest))
-		})
+	removed, err := lead(ctx, c.Services, snowraftv1.ClusterService_RemoveMember_FullMethodName, &snowraftv1.RemoveMemberRequest{Member: node.ID()}, c.RemoveMember)
 	if err != nil {
 		c.leaving.Store(false)
 		return nil, err
 	}
 	c.Left()
-	return &snowraftv1.LeaveResponse{Quorum: removed.(*snowraftv1.RemoveMemberResponse).GetQuorum()}, nil
+	return &snowraftv1.LeaveResponse{Quorum: removed.GetQuorum()}, nil
 }
 
 func (c *clusterService) ResetObservedClock(ctx context.Context, _ *snowraftv1.ResetObservedClockRequest) (*snowraftv1.ResetObservedClockResponse, error) {

@@ -82,15 +82,12 @@ func editConfig(c *commandv1.Config, m *snowraftv1.Config, fields []string) {
 
 // ConfigAtLeader returns the configuration of the cluster at some moment after the call began.
 func (s *Services) ConfigAtLeader(ctx context.Context) (*snowraftv1.Config, error) {
-	reply, err := s.atLeader(ctx, snowraftv1.ClusterService_GetConfig_FullMethodName, &snowraftv1.GetConfigRequest{},
-		func(ctx context.Context, _ any) (any, error) {
+	resp, err := lead(ctx, s, snowraftv1.ClusterService_GetConfig_FullMethodName, &snowraftv1.GetConfigRequest{},
+		func(ctx context.Context, _ *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
 			config, err := s.Member.ConfigAtLeader(ctx)
 			return &snowraftv1.GetConfigResponse{Config: ConfigMessage(config)}, err
 		})
-	if err != nil {
-		return nil, err
-	}
-	return reply.(*snowraftv1.GetConfigResponse).GetConfig(), nil
+	return resp.GetConfig(), err
 }
 
 // ConfigMessage returns a configuration as a new message of the API.

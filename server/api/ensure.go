@@ -25,9 +25,7 @@ func (s *Services) EnsureLayout(ctx context.Context, spec snowflake.Spec) (*snow
 	if err != nil {
 		return nil, err
 	}
-	if _, err = s.atLeader(trust.WithAdmission(ctx, a), method, req, func(ctx context.Context, _ any) (any, error) {
-		return layouts{Services: s}.CreateLayout(ctx, req)
-	}); err != nil {
+	if _, err = lead(trust.WithAdmission(ctx, a), s, method, req, layouts{Services: s}.CreateLayout); err != nil {
 		return nil, err
 	}
 	return s.Member.Layout(ctx, spec.Name)

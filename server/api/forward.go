@@ -89,3 +89,12 @@ func (s *Services) atLeader(ctx context.Context, method string, req proto.Messag
 	}
 	return reply, nil
 }
+
+// lead is atLeader for a call that this member makes. here serves it while this member leads.
+func lead[Req, Resp proto.Message](ctx context.Context, s *Services, method string, req Req, here func(context.Context, Req) (Resp, error)) (resp Resp, err error) {
+	reply, err := s.atLeader(ctx, method, req, func(ctx context.Context, _ any) (any, error) { return here(ctx, req) })
+	if err != nil {
+		return resp, err
+	}
+	return reply.(Resp), nil
+}

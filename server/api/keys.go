@@ -45,9 +45,7 @@ func (s *Services) Create(ctx context.Context, sequence string) (created bool, e
 	if err != nil {
 		return false, err
 	}
-	reply, err := s.atLeader(trust.WithAdmission(ctx, a), createRule.Method, req, func(ctx context.Context, _ any) (any, error) {
-		return sequences{Services: s}.CreateSequence(ctx, req)
-	})
+	resp, err := lead(trust.WithAdmission(ctx, a), s, createRule.Method, req, sequences{Services: s}.CreateSequence)
 	if errors.Is(err, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_REDIS_CREATE_OFF}) {
 		return false, nil
 	}
@@ -55,7 +53,7 @@ func (s *Services) Create(ctx context.Context, sequence string) (created bool, e
 		return false, err
 	}
 	// The generation is the log index of the command. This member may not have applied it yet.
-	err = s.Member.State().AwaitApplied(ctx, reply.(*snowraftv1.CreateSequenceResponse).GetSequence().GetGeneration())
+	err = s.Member.State().AwaitApplied(ctx, resp.GetSequence().GetGeneration())
 	return err == nil, err
 }
 

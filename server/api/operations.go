@@ -49,15 +49,11 @@ func (o *operations) Backup(req *snowraftv1.BackupRequest, stream grpc.ServerStr
 
 // catchUp waits until this member has applied every command that was acknowledged before the call.
 func (o *operations) catchUp(ctx context.Context) error {
-	reply, err := o.atLeader(ctx, peerv1.PeerService_ReadIndex_FullMethodName, &peerv1.ReadIndexRequest{},
-		func(ctx context.Context, _ any) (any, error) {
-			index, err := o.Member.ReadIndex(ctx)
-			return &peerv1.ReadIndexResponse{Index: index}, err
-		})
+	resp, err := lead(ctx, o.Services, peerv1.PeerService_ReadIndex_FullMethodName, &peerv1.ReadIndexRequest{}, (&peerService{Services: o.Services}).ReadIndex)
 	if err != nil {
 		return err
 	}
-	return o.Member.State().AwaitApplied(ctx, reply.(*peerv1.ReadIndexResponse).GetIndex())
+	return o.Member.State().AwaitApplied(ctx, resp.GetIndex())
 }
 
 // capture returns the state of this member, and the header of a backup of the state.

@@ -72,13 +72,10 @@ func (q sequences) GetSequence(ctx context.Context, req *snowraftv1.GetSequenceR
 	case req.GetLocal():
 		return q.found(ctx, req, q.Member.Sequence)
 	}
-	reply, err := q.atLeader(ctx, snowraftv1.SequenceService_GetSequence_FullMethodName, req, func(ctx context.Context, _ any) (any, error) {
-		return q.found(ctx, req, q.Member.SequenceAtLeader)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return reply.(*snowraftv1.GetSequenceResponse), nil
+	return lead(ctx, q.Services, snowraftv1.SequenceService_GetSequence_FullMethodName, req,
+		func(ctx context.Context, req *snowraftv1.GetSequenceRequest) (*snowraftv1.GetSequenceResponse, error) {
+			return q.found(ctx, req, q.Member.SequenceAtLeader)
+		})
 }
 
 // sequence returns a sequence with what this member knows of its numbers.
