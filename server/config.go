@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
@@ -99,14 +98,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.Name == "" {
-		name, err := os.Hostname()
-		if err != nil {
-			return c, fmt.Errorf("name: %w", err)
-		}
-		c.Name = name
-	}
-	if err := nfc.CheckProcess("member name", c.Name); err != nil {
+	var err error
+	if c.Name, err = nfc.ProcessName("member name", c.Name); err != nil {
 		return c, err
 	}
 	c.Lanes = cmp.Or(c.Lanes, 1)
@@ -116,7 +109,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.DataDir == "" {
 		return c, errors.New("data-dir must not be empty")
 	}
-	_, err := c.given()
+	_, err = c.given()
 	return c, err
 }
 

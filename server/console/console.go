@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -32,7 +31,7 @@ type Config struct {
 	// Authenticate returns the principal of a request and the token of its session. If the token is empty, the request's
 	// headers count. rpc.FromError can read its errors.
 	Authenticate func(r *http.Request, token string) (*trust.Principal, error)
-	Logger       *slog.Logger // nil: no log
+	Logger       *slog.Logger
 }
 
 // Console serves the pages. It is safe for concurrent use.
@@ -48,15 +47,9 @@ type Console struct {
 	close     context.CancelFunc
 }
 
-// New returns a console, which the caller must close. It fails without a Conn, or if a page of the program itself is
+// New returns a console, which the caller must close. It fails if a page of the program itself is
 // invalid.
 func New(cfg Config) (*Console, error) {
-	if cfg.Conn == nil {
-		return nil, errors.New("console: Conn must be set")
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
 	c := &Console{cfg: cfg, api: newAPI(cfg.Conn), pages: make(map[string]*page), sessions: newSessions()}
 	c.shares.now = c.sessions.now
 	c.watches = &watches{watch: cfg.Watch, all: make(map[*trust.Principal]*watch)}

@@ -3,6 +3,7 @@ package console_test
 import (
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -167,7 +168,7 @@ func newRig(t *testing.T, change ...func(*console.Config)) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	cfg := console.Config{What: "member", Version: "v9", Conn: conn, Watch: watch(conn), Authenticate: func(*http.Request, string) (*trust.Principal, error) { return trust.Open(), nil }}
+	cfg := console.Config{What: "member", Version: "v9", Conn: conn, Watch: watch(conn), Logger: slog.New(slog.DiscardHandler), Authenticate: func(*http.Request, string) (*trust.Principal, error) { return trust.Open(), nil }}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/kernel"
 	"github.com/snowraft/snowraft/server/redis"
 )
 
@@ -60,7 +61,7 @@ func TestDrainShutsHTTPAtOnce(t *testing.T) {
 	t.Parallel()
 	h := hold()
 	s := New(Config{State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"})})
-	s.grpc, s.redis = grpc.NewServer(), redis.New(redis.Config{Backend: h})
+	s.grpc, s.redis = grpc.NewServer(), redis.New(redis.Config{Backend: h, Logger: s.cfg.Logger, Meter: func(command string) redis.Meter { return s.kernel.Of(kernel.Redis, command) }})
 	l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	go func() { _ = s.redis.Serve(l) }()
 	client, err := l.dial(t.Context(), "")

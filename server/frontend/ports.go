@@ -103,9 +103,12 @@ func (p *Ports) Close() {
 	}
 }
 
-// Advertised returns a bound address in the form by which other processes reach it.
+// Advertised returns a bound address in the form by which other processes reach it; empty for a port that is off.
 func (p *Ports) Advertised(l net.Listener) string {
-	if p.Host == "" {
+	switch {
+	case l == nil:
+		return ""
+	case p.Host == "":
 		return l.Addr().String()
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())

@@ -203,17 +203,7 @@ func (s *Server) APIAddr() string { return s.cfg.Ports.Advertised(s.cfg.Ports.AP
 func (s *Server) HTTPAddr() string { return s.cfg.Ports.Advertised(s.cfg.Ports.HTTP) }
 
 // RedisAddr returns the advertised address of the Redis port; empty if the listener is disabled.
-func (s *Server) RedisAddr() string {
-	if s.cfg.Ports.Redis == nil {
-		return ""
-	}
-	return s.cfg.Ports.Advertised(s.cfg.Ports.Redis)
-}
+func (s *Server) RedisAddr() string { return s.cfg.Ports.Advertised(s.cfg.Ports.Redis) }
 
 // ThriftAddr returns the advertised address of the Thrift port; empty if the listener is disabled.
-func (s *Server) ThriftAddr() string {
-	if s.cfg.Ports.Thrift == nil {
-		return ""
-	}
-	return s.cfg.Ports.Advertised(s.cfg.Ports.Thrift)
-}
+func (s *Server) ThriftAddr() string { return s.cfg.Ports.Advertised(s.cfg.Ports.Thrift) }

@@ -2,9 +2,7 @@ package gateway
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/internal/tracing"
@@ -53,14 +51,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.Name == "" {
-		name, err := os.Hostname()
-		if err != nil {
-			return c, fmt.Errorf("name: %w", err)
-		}
-		c.Name = name
-	}
-	if err := nfc.CheckProcess("gateway name", c.Name); err != nil {
+	var err error
+	if c.Name, err = nfc.ProcessName("gateway name", c.Name); err != nil {
 		return c, err
 	}
 	if len(c.Members) == 0 {

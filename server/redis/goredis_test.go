@@ -138,7 +138,7 @@ func TestGoRedisSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	l := listen(t, "127.0.0.1:0")
-	s := redis.New(redis.Config{Backend: f})
+	s := newServer(redis.Config{Backend: f})
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	c, ctx := goClient(t, l.Addr().String()), t.Context()

@@ -1,7 +1,9 @@
 package redis_test
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 	"net"
 	"strconv"
 	"sync"
@@ -173,3 +175,20 @@ type tcp interface {
 	net.Conn
 	CloseWrite() error
 }
+
+// newServer returns a server that logs nothing and counts nothing, unless its configuration says so.
+func newServer(cfg redis.Config) *redis.Server {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Meter == nil {
+		cfg.Meter = func(string) redis.Meter { return noMeter{} }
+	}
+	cfg.MaxClients = cmp.Or(cfg.MaxClients, 10_000)
+	return redis.New(cfg)
+}
+
+type noMeter struct{}
+
+func (noMeter) Answered(uint64, uint64, time.Duration) {}
+func (noMeter) Failed(error)                           {}

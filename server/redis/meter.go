@@ -12,11 +12,6 @@ type Meter interface {
 	Failed(why error)
 }
 
-type noMeter struct{}
-
-func (noMeter) Answered(uint64, uint64, time.Duration) {}
-func (noMeter) Failed(error)                           {}
-
 // answered counts the commands of one name that were answered since the last report to the meters.
 type answered struct {
 	cmd        *command

@@ -45,7 +45,7 @@ func listen(tb testing.TB, addr string) net.Listener {
 
 func startOn(tb testing.TB, cfg redis.Config, l net.Listener) *redis.Server {
 	tb.Helper()
-	s := redis.New(cfg)
+	s := newServer(cfg)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	tb.Cleanup(func() {
@@ -119,7 +119,7 @@ func TestCloseAnswersReceivedCommands(t *testing.T) {
 	}}
 	f.add("orders", 1, 1, -1, true)
 	l := listen(t, "127.0.0.1:0")
-	s := redis.New(redis.Config{Backend: f})
+	s := newServer(redis.Config{Backend: f})
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	idle, busy := dial(t, l.Addr().String()), dial(t, l.Addr().String())
@@ -168,7 +168,7 @@ func TestCloseCutsShort(t *testing.T) {
 	}}
 	f.add("orders", 1, 1, -1, true)
 	l := listen(t, "127.0.0.1:0")
-	s := redis.New(redis.Config{Backend: f})
+	s := newServer(redis.Config{Backend: f})
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	c := dial(t, l.Addr().String())

@@ -68,7 +68,7 @@ func TestRandomClients(t *testing.T) {
 				if hide {
 					l = hidden{l}
 				}
-				s := redis.New(redis.Config{Backend: m})
+				s := newServer(redis.Config{Backend: m})
 				if rand.IntN(3) == 0 {
 					l = limited(l, slots.NewBudget(1000, 1000, 1<<20, 1))
 				}

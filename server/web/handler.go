@@ -50,7 +50,7 @@ type Console interface {
 	Serve(w http.ResponseWriter, r *http.Request) (method string, err error)
 }
 
-// Config holds the settings of the handler. Backend and Conn are required. Many goroutines call its functions and interfaces.
+// Config holds the settings of the handler. All but Hosts are required. Many goroutines call its functions and interfaces.
 type Config struct {
 	Backend Backend
 	// Conn leads to the member's own gRPC services.
@@ -61,15 +61,15 @@ type Config struct {
 	Authenticate func(r *http.Request, token string) (*trust.Principal, error)
 	// Hosts, if not nil, are the host names to which a browser may send requests.
 	Hosts *Hosts
-	// Gate, if not nil, can reject requests.
+	// Gate can reject requests.
 	Gate Gate
-	// Console, if not nil, serves the pages for people, at the paths for which Has returns true.
+	// Console serves the pages for people, at the paths for which Has returns true.
 	Console Console
-	// Served, if not nil, is called after every request with the context of the request. method is the HTTP method and the
+	// Served is called after every request with the context of the request. method is the HTTP method and the
 	// pattern of the path, such as "GET /seq/{name}", or "other" if no pattern matches. err is nil or an error that
 	// rpc.FromError can read. took is the duration of the request.
 	Served func(ctx context.Context, method string, err error, took time.Duration)
-	// Logger logs panics; nil logs none.
+	// Logger logs panics.
 	Logger *slog.Logger
 }
 
@@ -80,15 +80,9 @@ type handler struct {
 	origins *http.CrossOriginProtection
 }
 
-// New returns the handler of all paths except /metrics, /healthz and /readyz. It fails only without a Backend or a Conn, or if
-// the program's own API description is invalid.
+// New returns the handler of all paths except /metrics, /healthz and /readyz. It fails only if the program's own
+// API description is invalid.
 func New(cfg Config) (http.Handler, error) {
-	if cfg.Backend == nil || cfg.Conn == nil {
-		return nil, errors.New("web: Backend and Conn must be set")
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
 	g, err := newGateway(cfg.Conn)
 	if err != nil {
 		return nil, err
@@ -161,7 +155,7 @@ func tinyid(pattern string, take func(h *handler, w http.ResponseWriter, r *http
 
 // choose returns the endpoint that a path belongs to, and the name in the path.
 func (h *handler) choose(path string) (e *endpoint, name string) {
-	if h.cfg.Console != nil && h.cfg.Console.Has(path) {
+	if h.cfg.Console.Has(path) {
 		return consoleEndpoint, ""
 	}
 	for _, e := range numberEndpoints {
@@ -236,21 +230,17 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			err = rpc.NewError(rpc.Internal, "the request failed inside the member; see its log")
 			e.refuse(w, r, err)
 		}
-		if h.cfg.Served != nil {
-			h.cfg.Served(r.Context(), method, readable(err), time.Since(began))
-		}
+		h.cfg.Served(r.Context(), method, readable(err), time.Since(began))
 	}()
 	if err = h.admit(e, r); err != nil {
 		e.forbid(w, r, err)
 		return
 	}
-	if h.cfg.Gate != nil {
-		if err = h.cfg.Gate.Enter(); err != nil {
-			e.refuse(w, r, err)
-			return
-		}
-		defer h.cfg.Gate.Leave()
+	if err = h.cfg.Gate.Enter(); err != nil {
+		e.refuse(w, r, err)
+		return
 	}
+	defer h.cfg.Gate.Leave()
 	if !e.public && !e.formToken {
 		if r, err = h.authenticate(r, ""); err != nil {
 			e.forbid(w, r, err)

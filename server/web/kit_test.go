@@ -187,6 +187,7 @@ func newRig(t testing.TB, change ...func(*web.Config)) *rig {
 	}
 	t.Cleanup(func() { conn.Close() })
 	cfg := web.Config{
+		Gate: openGate{}, Console: noPages{},
 		Authenticate: func(*http.Request, string) (*trust.Principal, error) { return trust.Open(), nil },
 		Backend:      r.backend, Conn: conn, Logger: slog.New(slog.DiscardHandler),
 		Served: func(_ context.Context, method string, err error, _ time.Duration) {
@@ -233,3 +234,14 @@ func want(t testing.TB, w *httptest.ResponseRecorder, status int, body string) {
 		t.Errorf("answered %d %q, want %d %q", w.Code, w.Body, status, body)
 	}
 }
+
+// openGate rejects no request.
+type openGate struct{}
+
+func (openGate) Enter() error { return nil }
+func (openGate) Leave()       {}
+
+// noPages is a Console without pages.
+type noPages struct{ web.Console }
+
+func (noPages) Has(string) bool { return false }

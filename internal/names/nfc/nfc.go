@@ -10,6 +10,7 @@ package nfc
 
 import (
 	"fmt"
+	"os"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -41,4 +42,16 @@ func CheckProcess(noun, name string) error {
 		return fmt.Errorf("%s of %d bytes: expected 1 to %d bytes", noun, len(name), limits.ProcessBytes)
 	}
 	return Check(noun, name)
+}
+
+// ProcessName returns the name of a process: the given one, or that of the host if it is empty. The error begins with noun.
+func ProcessName(noun, name string) (string, error) {
+	if name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", noun, err)
+		}
+		name = host
+	}
+	return name, CheckProcess(noun, name)
 }
