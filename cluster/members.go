@@ -187,4 +187,3 @@ func (q Quorum) Needed() int { return q.Voters/2 + 1 }
 
 // MayFail returns the number of live voters that may fail without a loss of quorum; 0 also if quorum is already lost.
 func (q Quorum) MayFail() int { return max(q.Alive-q.Needed(), 0) }
-

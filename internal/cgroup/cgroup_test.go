@@ -16,10 +16,10 @@ func host(files map[string]string) fstest.MapFS {
 }
 
 const (
-	second = "30 25 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
-	first  = "22 27 0:21 / /proc rw - proc proc rw\n" +
-		"35 30 0:31 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n" +
-		"36 30 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+	second = "30 25 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 none rw,nsdelegate\n"
+	first  = "22 27 0:21 / /proc rw - proc none rw\n" +
+		"35 30 0:31 / /sys/fs/cgroup/pids rw - cgroup none rw,pids\n" +
+		"36 30 0:32 / /sys/fs/cgroup/memory rw - cgroup none rw,memory\n"
 	none = "9223372036854771712\n" // version 1 without a limit
 )
 
@@ -53,7 +53,7 @@ func TestMemoryLimit(t *testing.T) {
 			"proc/self/mountinfo": first, "proc/self/cgroup": "4:memory:/\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": none,
 		}, 0},
 		"version 1 in a container": {map[string]string{
-			"proc/self/mountinfo": "36 30 0:32 /docker/x /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
+			"proc/self/mountinfo": "36 30 0:32 /docker/x /sys/fs/cgroup/memory ro - cgroup none rw,memory\n",
 			"proc/self/cgroup":    "4:memory:/docker/x\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "4194304\n",
 		}, 4 << 20},
 	} {

@@ -81,7 +81,7 @@ func TestServersLimitTheirMemory(t *testing.T) {
 	for variable, want := range map[string][]int64{"": {900}, "GOGC": {900}, "GOMEMLIMIT": nil} {
 		for _, line := range []string{"serve --data-dir x", "gateway --members a:1"} {
 			a := newTestApp() // servers not started
-			a.files["proc/self/mountinfo"] = &fstest.MapFile{Data: []byte("30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")}
+			a.files["proc/self/mountinfo"] = &fstest.MapFile{Data: []byte("30 25 0:26 / /sys/fs/cgroup rw - cgroup2 none rw\n")}
 			a.files["proc/self/cgroup"] = &fstest.MapFile{Data: []byte("0::/\n")}
 			a.files["sys/fs/cgroup/memory.max"] = &fstest.MapFile{Data: []byte("1000\n")}
 			if variable != "" {
