@@ -9,6 +9,8 @@ import (
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/share"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Wait is the longest time that a call waits for a leader. A call with an earlier deadline waits for a shorter time,
@@ -42,6 +44,12 @@ func (r *Router) NextAtLeader(ctx context.Context, sequence string, count uint64
 		return err
 	})
 	return n, err
+}
+
+// NextShared is NextAtLeader for a call that callers share.
+func (r *Router) NextShared(ctx context.Context, key share.Key, count uint64) (member.Numbering, error) {
+	caller, _ := key.Principal.(*trust.Principal)
+	return r.NextAtLeader(trust.WithPrincipal(ctx, caller), key.Sequence, count, "")
 }
 
 // LastAtLeader returns the last number that the leader knows.

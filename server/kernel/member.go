@@ -28,12 +28,7 @@ func FromMember(m *member.Member, r *route.Router) Source {
 	exhausted := func(err error) bool {
 		return err != nil && rpc.FromError(wire.Status(err)).Reason == rpc.SequenceExhausted
 	}
-	strict := share.New(limits.Count, limits.CallTimeout, exhausted,
-		func(ctx context.Context, key share.Key, count uint64) (member.Numbering, error) {
-			caller, _ := key.Principal.(*trust.Principal)
-			return r.NextAtLeader(trust.WithPrincipal(ctx, caller), key.Sequence, count, "")
-		})
-	return memberSource{m, r, strict}
+	return memberSource{m, r, share.New(limits.Count, limits.CallTimeout, exhausted, r.NextShared)}
 }
 
 func (s memberSource) TryTake(ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, uint32) {
