@@ -160,7 +160,7 @@ func TestShutdown(t *testing.T) {
 			<-ctx.Done()
 			time.Sleep(time.Second)
 			return nil
-		}, 0, 9*time.Second, ""},
+		}, 0, 9 * time.Second, ""},
 		"a second signal":    {after(time.Hour, nil), 2 * time.Second, 2 * time.Second, "second signal"},
 		"the same one twice": {after(time.Second, nil), time.Millisecond, time.Second, ""},
 	} {
