@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,13 +18,13 @@ var update = flag.Bool("vectors.update", false, "rewrite the test vectors in pro
 // root, relative to the package of the test. With -vectors.update, Check writes the file instead.
 func Check(t *testing.T, root, name string, v any) {
 	t.Helper()
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", " ")
-	if err := encoder.Encode(v); err != nil {
+	raw, err := json.Marshal(v)
+	if err != nil {
 		t.Fatal(err)
 	}
+	var text bytes.Buffer
+	write(&text, raw, "\n")
+	text.WriteByte('\n')
 	path := filepath.Join(root, "proto", "vectors", name)
 	if *update {
 		if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil { //nolint:gosec // a file of the sources
@@ -55,6 +56,30 @@ func Read(t *testing.T, root, name string, v any) (updated bool) {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return false
+}
+
+// write writes compact JSON. What is longer than a line has its parts on lines of their own, which begin with newline.
+func write(out *bytes.Buffer, raw []byte, newline string) {
+	const line = 150
+	if len(raw) <= line || raw[0] != '{' && raw[0] != '[' {
+		out.Write(raw)
+		return
+	}
+	parts := json.NewDecoder(bytes.NewReader(raw))
+	_, _ = parts.Token() // cannot fail: json.Marshal has written it
+	for separator := raw[:1]; parts.More(); separator = []byte(",") {
+		out.Write(separator)
+		out.WriteString(newline + " ")
+		if raw[0] == '{' {
+			key, _ := parts.Token()
+			fmt.Fprintf(out, "%q: ", key)
+		}
+		var part json.RawMessage
+		_ = parts.Decode(&part)
+		write(out, part, newline+" ")
+	}
+	out.WriteString(newline)
+	out.WriteByte(raw[len(raw)-1])
 }
 
 // excerpt returns the part of a text around its first difference from another one.
