@@ -24,7 +24,7 @@ type play struct {
 	observed atomic.Int64
 	base     int64 // observed clock - Mono
 
-	step *step  // what the granter answers
+	step *step  // the present step, with the answer of the granter
 	last uint64 // ID of the last extension
 }
 
@@ -84,7 +84,7 @@ func (p *play) play() {
 	}
 }
 
-// observe sets the observed clock, as a generator does.
+// observe sets the observed clock in the way of a generator.
 func (p *play) observe(millis int64) {
 	if millis > 0 {
 		p.base = millis - p.now.Mono

@@ -99,7 +99,7 @@ func windowScripts() []*script {
 		{"end of the layout", "The last tick of the time field is used, and nothing after it.", layoutOf("short", 20, 3, 3, 1, day-1<<20+10, 1), ordinarily, []step{
 			granted(1, 2, 1<<20-10, 1<<20, 0), next(1), at(9), next(9), at(10), next(1),
 		}},
-		{"clock a little behind", "A clock that is behind by less than the wait threshold reaches the next free tick by itself.", plainLayout(), ordinarily, []step{
+		{"clock a little behind", "A clock that is behind by less than the wait threshold reaches the next free tick without a correction.", plainLayout(), ordinarily, []step{
 			renewed(1, 2, 0, 10_000), at(2000), next(1), apart(1500, 2000), next(1), apart(1990, 2490), next(1), apart(1996, 2496), next(1), apart(2000, 2500), next(9),
 		}},
 		{"clock far behind", "A clock that is behind by more than the wait threshold refuses, and nothing is requested.", plainLayout(), ordinarily, []step{
@@ -115,7 +115,7 @@ func windowScripts() []*script {
 		{"clock always ahead", "The clock of a member shows that this clock was wrong from the start.", plainLayout(), reading{day + 5000, mono}, []step{
 			renewed(1, 2, 0, 10_000), next(1), member("a", 0, -20), next(1), idle, apart(0, 0), next(1), member("b", 0, -20), apart(5001, 5001), next(1),
 		}},
-		{"clock creeps", "Small corrections move the clock that is expected, as each check sees them.", plainLayout(), ordinarily, []step{
+		{"clock creeps", "Small corrections move the clock that is expected, because each check notes them.", plainLayout(), ordinarily, []step{
 			renewed(1, 2, 0, 10_000), apart(1240, 1000), check, next(1), apart(2480, 2000), check, next(1), apart(3720, 3000), check, next(1), apart(4971, 4000), next(1), check, apart(5471, 4250), next(1),
 		}},
 		{"small jump past the end", "A jump ahead within the limit ends the window.", plainLayout(), ordinarily, []step{

@@ -235,7 +235,7 @@ func TestUUIDVectors(t *testing.T) {
 			const cluster = "9d2f6a3e-5b1c-4d7e-8f90-a1b2c3d4e5f6"
 			u, err := l.UUID(id, snowflake.NewUUIDTag(cluster, l.Name()))
 			if err != nil {
-				continue // its time is not in a UUID
+				continue // a time that no UUID has
 			}
 			if back, err := l.FromUUID(u); err != nil || back != id {
 				t.Errorf("FromUUID(%v) = %d, %v, want %d", u, back, err, id)

@@ -58,7 +58,7 @@ func Read(t *testing.T, root, name string, v any) (updated bool) {
 	return false
 }
 
-// write writes compact JSON. What is longer than a line has its parts on lines of their own, which begin with newline.
+// write writes compact JSON. It breaks values that are longer than a line into lines that begin with newline.
 func write(out *bytes.Buffer, raw []byte, newline string) {
 	const line = 150
 	if len(raw) <= line || raw[0] != '{' && raw[0] != '[' {
