@@ -15,7 +15,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// outcome is what a client does after an error.
+// outcome holds the decisions of a client after an error.
 type outcome struct {
 	Again   bool `json:"again"`
 	Retry   bool `json:"retry"`

@@ -53,6 +53,7 @@ func (g *testGateway) paths(token string) {
 		{"GET", "/readyz", 200, 200},
 		{"GET", "/docs", 200, 200},
 		{"GET", "/openapi.json", 200, 200},
+		{"GET", "/v1/ca", 400, 400}, // NOT_A_MEMBER
 	} {
 		if status, body := ask(g.t, client, tc.method, base+tc.path, ""); status != tc.none {
 			g.t.Errorf("%s %s without a token: %d %.200s", tc.method, tc.path, status, body)

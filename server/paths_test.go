@@ -59,6 +59,7 @@ var shortPaths = []httpPath{
 	{pattern: "/docs", method: "GET", target: "/docs"},
 	{pattern: "/docs/page.css", method: "GET", target: "/docs/page.css"},
 	{pattern: "/docs/page.js", method: "GET", target: "/docs/page.js"},
+	{pattern: "/v1/ca", method: "GET", target: "/v1/ca"},
 	{pattern: "/openapi.json", method: "GET", target: "/openapi.json"},
 }
 

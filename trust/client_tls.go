@@ -57,6 +57,19 @@ func (s ServerTLS) Config() *tls.Config {
 	return config
 }
 
+// Authority returns the authority that issues the certificate of such a port for a client with a TLS server name; nil if
+// none does, because the client gets the operator's custom certificate, or the process has no secret.
+func (s ServerTLS) Authority(serverName string) *Authority {
+	if s.Keys == nil {
+		return nil
+	}
+	set := s.Keys.set.Load()
+	if a := set.chosen(serverName); a != nil || s.Own != nil {
+		return a
+	}
+	return set.authorities[set.signing]
+}
+
 // hostLeaves keeps the current certificate for clients that verify hosts and times.
 type hostLeaves struct {
 	hosts             []string

@@ -99,7 +99,7 @@ func newPinVectors() pinVectors {
 			{About: "a certificate that is not valid yet", Pins: onlyA, Chain: chain(future, a.cert)},
 			{About: "the pinned authority after another one", Pins: onlyA, Chain: chain(server, b.cert, a.cert)},
 			{About: "another cluster", Pins: onlyA, Chain: chain(stranger, b.cert)},
-			{About: "the certificate of another cluster, with the pinned authority appended", Pins: onlyA, Chain: chain(stranger, a.cert)},
+			{About: "a certificate by another authority, with the pinned one appended", Pins: onlyA, Chain: chain(stranger, a.cert)},
 			{About: "a certificate with the name of the pinned authority, by another key", Pins: onlyA, Chain: chain(impostor, a.cert)},
 			{About: "the authority is missing", Pins: onlyA, Chain: chain(server)},
 			{About: "the authority alone", Pins: onlyA, Chain: chain(a.cert)},

@@ -199,7 +199,7 @@ var reasons = []Reason{
 		"`CreateToken`: another token has this name.",
 		"Choose another name, or delete the token that has this name."},
 	{ClusterOpen, codes.FailedPrecondition, RepeatNo, 0, "",
-		"`CreateToken`, `UpdateToken`, `DeleteToken`, `VerifyToken`, and every call to a gateway that has a token: the cluster has no secret. Anyone could create a token now, and it would be valid once the cluster has a secret. Only `anonymous` can get scopes for issuing before.",
+		"`CreateToken`, `UpdateToken`, `DeleteToken`, `VerifyToken`, `GET /v1/ca`, and every call to a gateway that has a token: the cluster has no secret. Anyone could create a token now, and it would be valid once the cluster has a secret. Only `anonymous` can get scopes for issuing before.",
 		"[Secure the cluster](security.md#secure-a-running-cluster): start its members with `--secret-file`."},
 
 	{UnknownMember, codes.NotFound, RepeatNo, 0, "",

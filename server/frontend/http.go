@@ -30,7 +30,7 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 	}
 	s.console = pages
 	clients, err := web.New(web.Config{
-		Backend: webBackend{b}, Conn: s.local, Authenticate: s.byRequest, Hosts: hosts, Gate: &s.gate, Console: pages, Logger: s.cfg.Logger,
+		Backend: webBackend{b}, Conn: s.local, Authenticate: s.byRequest, Hosts: hosts, Gate: &s.gate, Console: pages, CA: s.authority, Logger: s.cfg.Logger,
 		Served: func(ctx context.Context, method string, err error, took time.Duration) {
 			s.kernel.Of(kernel.HTTP, method).Served(ctx, s.recording(ctx), err, took)
 		},

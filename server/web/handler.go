@@ -65,6 +65,9 @@ type Config struct {
 	Gate Gate
 	// Console serves the pages for people, at the paths for which Has returns true.
 	Console Console
+	// CA returns the CA certificate of a request's connection, in PEM; rpc.FromError can read its error. If CA is nil, there is
+	// no such path.
+	CA func(r *http.Request) ([]byte, error)
 	// Served is called after every request with the context of the request. method is the HTTP method and the
 	// pattern of the path, such as "GET /seq/{name}", or "other" if no pattern matches. err is nil or an error that
 	// rpc.FromError can read. took is the duration of the request.
@@ -138,6 +141,7 @@ var (
 	consoleEndpoint = &endpoint{public: true, serve: func(h *handler, w http.ResponseWriter, r *http.Request) (string, error) {
 		return h.cfg.Console.Serve(w, r)
 	}, refuse: refuseText, forbid: refuseText}
+	caEndpoint   = &endpoint{public: true, serve: (*handler).ca, refuse: refuseJSON, forbid: refuseJSON}
 	pageEndpoint = &endpoint{public: true, serve: (*handler).page, refuse: refuseJSON, forbid: refuseJSON}
 )
 
@@ -163,7 +167,10 @@ func (h *handler) choose(path string) (e *endpoint, name string) {
 			return e, name
 		}
 	}
-	if strings.HasPrefix(path, "/v1/") {
+	switch {
+	case path == caPath && h.cfg.CA != nil:
+		return caEndpoint, ""
+	case strings.HasPrefix(path, "/v1/"):
 		return callEndpoint, ""
 	}
 	return pageEndpoint, ""
