@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -211,6 +213,52 @@ func TestGatewayWitnesses(t *testing.T) {
 		h.setBack()
 		until(t, "the cluster is sealed", func() bool {
 			id()
+			return h.sealed()
+		})
+	})
+}
+
+// askWithReceipt sends a request over HTTP with a receipt in base64, which may be empty, and returns the receipt of the answer.
+func askWithReceipt(t *testing.T, address, token, brought string) (status int, receipt string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/v1/members", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Snowraft-Receipt", brought)
+	resp, err := browser(t).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var answer struct{ Receipt string }
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, answer.Receipt
+}
+
+// TestHTTPClientWitnesses sets back a cluster whose only witness is a client of HTTP.
+func TestHTTPClientWitnesses(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 1)
+		text, _ := s.token("client", "ids:issue:default")
+		h := copies(t, s.nodes)
+		status, receipt := askWithReceipt(t, h.server.HTTPAddr(), text, "")
+		if status != http.StatusOK || receipt == "" {
+			t.Fatalf("status %d, receipt %q", status, receipt)
+		}
+		if status, _ := askWithReceipt(t, h.server.HTTPAddr(), text, "?"); status != http.StatusBadRequest {
+			t.Errorf("malformed base64: status %d", status)
+		}
+		h.setBack()
+		if wait(t, 3*time.Second); h.sealed() {
+			t.Fatal("sealed before the receipt came")
+		}
+		until(t, "the cluster is sealed", func() bool {
+			askWithReceipt(t, h.server.HTTPAddr(), text, receipt)
 			return h.sealed()
 		})
 	})

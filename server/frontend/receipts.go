@@ -34,7 +34,9 @@ func (s *Server) hear(ctx context.Context) {
 	}
 	brought := metadata.ValueFromIncomingContext(ctx, rpc.Receipt)
 	for _, b := range brought[:min(len(brought), maxReceipts)] {
-		s.behind.Receipts.Hear([]byte(b), s.whoBrings(ctx))
+		if b != "" { // a client of HTTP that has none yet
+			s.behind.Receipts.Hear([]byte(b), s.whoBrings(ctx))
+		}
 	}
 }
 
@@ -51,10 +53,11 @@ func (s *Server) whoBrings(ctx context.Context) string {
 }
 
 // exchange hears the receipts of a caller, and adds one to the answer. It looks at calls whose answers have receipts,
-// and at failed ones: a client that is refused may know more than this process. Clients of HTTP know no receipts.
+// and at failed ones: a client that is refused may know more than this process. Clients of HTTP know receipts if they bring
+// one, which may be empty.
 func (s *Server) exchange(ctx context.Context, resp any, err error) {
 	receipt := receiptOf(resp)
-	if s.behind.Receipts == nil || receipt == nil && err == nil || fromHTTP(ctx) {
+	if s.behind.Receipts == nil || receipt == nil && err == nil || fromHTTP(ctx) && len(metadata.ValueFromIncomingContext(ctx, rpc.Receipt)) == 0 {
 		return
 	}
 	s.hear(ctx)

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/internal/limits"
@@ -27,8 +29,12 @@ import (
 // maxTimeout is the longest timeout that a request may set. The port cuts answers off after 30 s.
 const maxTimeout = 25 * time.Second
 
-// grpcTimeout is the only header that affects calls. It sets the timeout, such as 500m or 2S.
-const grpcTimeout = "Grpc-Timeout"
+// The only headers that affect calls. grpcTimeout sets the timeout, such as 500m or 2S. receipt brings the client's latest
+// receipt in base64; the answer has a receipt only if the request has the header, which may be empty.
+const (
+	grpcTimeout = "Grpc-Timeout"
+	receipt     = "Snowraft-Receipt"
+)
 
 // gateway serves the public services as HTTP and JSON by the annotations of the protos.
 type gateway struct{ mux *runtime.ServeMux }
@@ -144,7 +150,7 @@ func timeout(h http.Header) time.Duration {
 }
 
 // sanitize returns the request for the gateway: its whole body, a path in which only separators are unescaped, and no header
-// except grpcTimeout. No other header can therefore become metadata, or turn a POST into another method.
+// except grpcTimeout; its context has the receipt. No other header can therefore become metadata, or turn a POST into another method.
 func sanitize(ctx context.Context, c *call, r *http.Request) (*http.Request, error) {
 	var err error
 	if c.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
@@ -159,6 +165,13 @@ func sanitize(ctx context.Context, c *call, r *http.Request) (*http.Request, err
 				return nil, invalid("query: expected UTF-8")
 			}
 		}
+	}
+	if values := r.Header[receipt]; len(values) > 0 {
+		brought, err := base64.StdEncoding.DecodeString(values[0])
+		if err != nil {
+			return nil, invalid("header " + receipt + ": expected base64")
+		}
+		ctx = metadata.NewIncomingContext(ctx, metadata.Pairs(rpc.Receipt, string(brought)))
 	}
 	inner := r.WithContext(ctx)
 	inner.Header = http.Header{}

@@ -426,7 +426,7 @@ type GetStatusResponse struct {
 	Sealed *Sealed `protobuf:"bytes,30,opt,name=sealed,proto3" json:"sealed,omitempty"`
 	// Reason that the member must be restarted, because its advertised host has other addresses than at its start; empty otherwise.
 	AddressProblem string `protobuf:"bytes,31,opt,name=address_problem,json=addressProblem,proto3" json:"address_problem,omitempty"`
-	// As in StreamIdsResponse. Absent over HTTP.
+	// As in StreamIdsResponse. Absent over HTTP unless the request has the header Snowraft-Receipt.
 	Receipt []byte `protobuf:"bytes,32,opt,name=receipt,proto3,oneof" json:"receipt,omitempty"`
 	// A member that was heard recently, with its address, whose cluster was restored from a backup of this one. Empty
 	// otherwise.
@@ -1276,7 +1276,7 @@ type ListMembersResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Members []*Member              `protobuf:"bytes,1,rep,name=members,proto3" json:"members,omitempty"`
 	Quorum  *Quorum                `protobuf:"bytes,2,opt,name=quorum,proto3" json:"quorum,omitempty"`
-	// As in StreamIdsResponse. Absent over HTTP.
+	// As in StreamIdsResponse. Absent over HTTP unless the request has the header Snowraft-Receipt.
 	Receipt       []byte `protobuf:"bytes,3,opt,name=receipt,proto3,oneof" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
