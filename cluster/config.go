@@ -40,6 +40,8 @@ type Config struct {
 	// RaftAddress and APIAddress are the addresses at which peers and clients reach this node, host:port.
 	RaftAddress string
 	APIAddress  string
+	// HTTPPort is the port at which clients of HTTP reach this node, at the host of APIAddress; 0: none.
+	HTTPPort uint16
 
 	// Dial connects to the Raft ports of other members; nil dials in the machine's network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

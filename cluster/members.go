@@ -19,6 +19,7 @@ type Member struct {
 	Address string // address of its Raft port
 	Gossip  string // address of its gossip port; empty when not known
 	API     string // address of its gRPC port; empty when not known
+	HTTP    string // address of its HTTP port; empty when not known
 	Voter   bool
 	Leader  bool // view of this node
 	// Alive reports whether gossip reaches the member; always true for this node.
@@ -85,6 +86,7 @@ func (n *Node) describe(s raft.Server, own peer.Meta, leader raft.ServerID) Memb
 	if m.ID == own.ID {
 		m.Address = own.Raft
 		m.Name, m.Gossip, m.API, m.Version, m.Commands, m.Starts, m.Alive = own.Name, own.Gossip, own.API, own.Version, own.Commands, own.Starts, true
+		m.HTTP = own.HTTPAddress()
 		m.Secrets, m.Halted, m.Stalled = own.Fingerprints(), own.Halted, m.Voter && n.Contradiction() != nil
 		return m
 	}
@@ -92,7 +94,7 @@ func (n *Node) describe(s raft.Server, own peer.Meta, leader raft.ServerID) Memb
 	if p, ok := n.gossip.Peer(m.ID); ok {
 		known := p.Known()
 		m.Address = known.Raft // the member may have moved
-		m.Name, m.Gossip, m.API, m.Version = known.Name, known.Gossip, known.API, known.Version
+		m.Name, m.Gossip, m.API, m.HTTP, m.Version = known.Name, known.Gossip, known.API, known.HTTPAddress(), known.Version
 		m.Alive, m.NotAliveSince = p.Alive, p.LostAt
 		m.Secrets, m.Starts, m.Halted = p.Claim.Fingerprints(), p.Claim.Starts, p.Claim.Halted
 		m.Stalled = m.Voter && m.Alive && (p.Claim.Stalled && n.ledForSome() || n.unansweredBy(m.ID) || n.silentToLeader(m.ID, leader))

@@ -231,7 +231,7 @@ func (n *Node) meta() peer.Meta {
 	m := peer.Meta{
 		Gossip: net.JoinHostPort(n.cfg.GossipHost, strconv.Itoa(n.cfg.GossipPort)),
 		ID:     n.id.Node(), Name: n.cfg.Name, Cluster: n.id.Cluster(), Starts: n.id.Starts(), Process: n.process,
-		Raft: n.cfg.RaftAddress, API: n.cfg.APIAddress, Version: n.cfg.Version, Commands: n.cfg.Commands,
+		Raft: n.cfg.RaftAddress, API: n.cfg.APIAddress, HTTP: n.cfg.HTTPPort, Version: n.cfg.Version, Commands: n.cfg.Commands,
 		Expect: n.cfg.BootstrapExpect, Nonvoter: n.cfg.Nonvoter, ForceName: n.cfg.ForceName,
 	}
 	if n.cfg.Keys != nil {

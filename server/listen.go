@@ -72,6 +72,14 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 	return p, nil
 }
 
+// httpPort returns the port of the HTTP listener.
+func (p *ports) httpPort() uint16 {
+	if at, ok := p.HTTP.Addr().(*net.TCPAddr); ok {
+		return at.AddrPort().Port()
+	}
+	return 0
+}
+
 // gossipIP returns the address that other members gossip with: that of the host. A name can lead back to this machine only: Debian
 // writes the machine's own name into /etc/hosts with 127.0.1.1. The address is then the one from which packets to another
 // member leave, or without other members those to other networks. No packet is sent. It fails while the route to another member

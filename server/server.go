@@ -73,7 +73,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	s.member, err = member.Open(member.Config{
 		Cluster: cluster.Config{
 			Name: cfg.Name, ForceName: cfg.ForceName, DataDir: cfg.DataDir,
-			RaftListener: p.raft, RaftAddress: p.Advertised(p.raft), APIAddress: p.Advertised(p.API),
+			RaftListener: p.raft, RaftAddress: p.Advertised(p.raft), APIAddress: p.Advertised(p.API), HTTPPort: p.httpPort(),
 			Gossip: p.gossip, GossipHost: p.gossipIP, GossipPort: p.gossipPort, Dial: cfg.network().DialContext,
 			Join: cfg.Join, BootstrapExpect: cfg.BootstrapExpect, Nonvoter: cfg.Nonvoter,
 			Version: cfg.Version, Keys: cfg.Keys, Insecure: cfg.Insecure, Timing: cfg.Timing,

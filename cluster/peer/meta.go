@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -23,6 +25,8 @@ type Meta struct {
 	Process string `json:"p"`
 	Raft    string `json:"r"`
 	API     string `json:"a,omitempty"`
+	// HTTP is the port of the HTTP listener, at the host of the API address; 0 if not known.
+	HTTP    uint16 `json:"t,omitempty"`
 	Gossip  string `json:"g,omitempty"`
 	Version string `json:"v,omitempty"`
 	// Commands is the newest fsm_version that the node supports.
@@ -113,6 +117,15 @@ func (m Meta) GossipName() string { return m.ID + "/" + m.Process }
 func NewProcess() string {
 	raw := uuid.New()
 	return base64.RawURLEncoding.EncodeToString(raw[:6])
+}
+
+// HTTPAddress returns the address of the node's HTTP listener; empty if it is not known.
+func (m Meta) HTTPAddress() string {
+	host, _, err := net.SplitHostPort(m.API)
+	if err != nil || m.HTTP == 0 {
+		return ""
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(m.HTTP)))
 }
 
 // Fingerprints returns the fingerprints of the secrets that a node reports to know.

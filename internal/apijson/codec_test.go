@@ -37,8 +37,8 @@ func TestMarshal(t *testing.T) {
 		},
 		{
 			&snowraftv1.ListMembersResponse{Members: []*snowraftv1.Member{{Name: "MEMBER_ROLE_VOTER", Role: snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER}, {}}},
-			`{"members":[{"id":"","name":"MEMBER_ROLE_VOTER","raftAddress":"","gossipAddress":"","apiAddress":"","role":"nonvoter","leader":false,"alive":false,"clockOffsetMs":"0","version":"","secretFingerprints":[],"notAliveSinceAtMs":"0","fsmVersionSupported":0,"halted":false,"stalled":false},` +
-				`{"id":"","name":"","raftAddress":"","gossipAddress":"","apiAddress":"","role":"unspecified","leader":false,"alive":false,"clockOffsetMs":"0","version":"","secretFingerprints":[],"notAliveSinceAtMs":"0","fsmVersionSupported":0,"halted":false,"stalled":false}]}`,
+			`{"members":[{"id":"","name":"MEMBER_ROLE_VOTER","raftAddress":"","gossipAddress":"","apiAddress":"","role":"nonvoter","leader":false,"alive":false,"clockOffsetMs":"0","version":"","secretFingerprints":[],"notAliveSinceAtMs":"0","fsmVersionSupported":0,"halted":false,"stalled":false,"httpAddress":""},` +
+				`{"id":"","name":"","raftAddress":"","gossipAddress":"","apiAddress":"","role":"unspecified","leader":false,"alive":false,"clockOffsetMs":"0","version":"","secretFingerprints":[],"notAliveSinceAtMs":"0","fsmVersionSupported":0,"halted":false,"stalled":false,"httpAddress":""}]}`,
 		},
 		{
 			refusal.Proto(),

@@ -196,7 +196,7 @@ func (c *clusterService) ResetObservedClock(ctx context.Context, _ *snowraftv1.R
 
 func memberMessage(m cluster.Member) *snowraftv1.Member {
 	return &snowraftv1.Member{
-		Id: m.ID, Name: m.Name, RaftAddress: m.Address, GossipAddress: m.Gossip, ApiAddress: m.API, Role: role(m.Voter),
+		Id: m.ID, Name: m.Name, RaftAddress: m.Address, GossipAddress: m.Gossip, ApiAddress: m.API, HttpAddress: m.HTTP, Role: role(m.Voter),
 		Leader: m.Leader, Alive: m.Alive, ClockOffsetMs: m.ClockOffset.Milliseconds(), Version: m.Version,
 		SecretFingerprints: m.Secrets, NotAliveSinceAtMs: m.NotAliveSince, FsmVersionSupported: m.Commands,
 		Halted: m.Halted, Stalled: m.Stalled,

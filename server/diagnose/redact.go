@@ -81,7 +81,7 @@ var fields = map[protoreflect.FullName]map[protoreflect.Name]class{
 	"snowraft.v1.Restoration":       {"ancestors": plain, "old_cluster_alive": plain, "old_cluster_id": plain, "superseded": plain},
 	"snowraft.v1.Sealed":            {"reason": text, "witness": text},
 	"snowraft.v1.Member": {
-		"id": plain, "name": plain, "raft_address": plain, "gossip_address": plain, "api_address": plain, "version": plain,
+		"id": plain, "name": plain, "raft_address": plain, "gossip_address": plain, "api_address": plain, "http_address": plain, "version": plain,
 		"secret_fingerprints": plain,
 	},
 }

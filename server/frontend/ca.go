@@ -21,7 +21,7 @@ func (s *Server) authority(r *http.Request) ([]byte, error) {
 	a := trust.ServerTLS{Keys: s.auth.Keys, Own: s.cfg.Certificate}.Authority(r.TLS.ServerName)
 	if a == nil {
 		return nil, rpc.NewError(rpc.InvalidArgument,
-			"no CA of the cluster signed the certificate of this connection; send the pin of a token, or of \"snowraft secret ca\", as the TLS server name")
+			"no CA of the cluster signed the certificate of this connection; send the pin of a token, or of \"snowraft secret ca\", in place of a TLS server name")
 	}
 	return a.PEM(), nil
 }

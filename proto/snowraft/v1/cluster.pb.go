@@ -1096,7 +1096,9 @@ type Member struct {
 	Halted bool `protobuf:"varint,14,opt,name=halted,proto3" json:"halted,omitempty"`
 	// Whether the member is a voter that is alive and does not replicate, although the member that answers knows a leader. Such a
 	// voter cannot replace one that fails.
-	Stalled       bool `protobuf:"varint,15,opt,name=stalled,proto3" json:"stalled,omitempty"`
+	Stalled bool `protobuf:"varint,15,opt,name=stalled,proto3" json:"stalled,omitempty"`
+	// Address of its HTTP listener; empty whenever gossip_address is, and for a member whose version does not announce it.
+	HttpAddress   string `protobuf:"bytes,16,opt,name=http_address,json=httpAddress,proto3" json:"http_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1234,6 +1236,13 @@ func (x *Member) GetStalled() bool {
 		return x.Stalled
 	}
 	return false
+}
+
+func (x *Member) GetHttpAddress() string {
+	if x != nil {
+		return x.HttpAddress
+	}
+	return ""
 }
 
 type ListMembersRequest struct {
@@ -2187,7 +2196,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\vForeignPeer\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x18\n" +
 	"\aproblem\x18\x02 \x01(\tR\aproblem\x12\x1e\n" +
-	"\vheard_at_ms\x18\x03 \x01(\x03R\theardAtMs\"\xfd\x03\n" +
+	"\vheard_at_ms\x18\x03 \x01(\x03R\theardAtMs\"\xa0\x04\n" +
 	"\x06Member\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12!\n" +
@@ -2205,7 +2214,8 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x15not_alive_since_at_ms\x18\f \x01(\x03R\x11notAliveSinceAtMs\x122\n" +
 	"\x15fsm_version_supported\x18\r \x01(\rR\x13fsmVersionSupported\x12\x16\n" +
 	"\x06halted\x18\x0e \x01(\bR\x06halted\x12\x18\n" +
-	"\astalled\x18\x0f \x01(\bR\astalled\"\x14\n" +
+	"\astalled\x18\x0f \x01(\bR\astalled\x12!\n" +
+	"\fhttp_address\x18\x10 \x01(\tR\vhttpAddress\"\x14\n" +
 	"\x12ListMembersRequest\"\x9c\x01\n" +
 	"\x13ListMembersResponse\x12-\n" +
 	"\amembers\x18\x01 \x03(\v2\x13.snowraft.v1.MemberR\amembers\x12+\n" +
