@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ports gives out ports of loopback. A server of the suite gets two: an HTTP port is one above the port for gRPC.
+type ports struct {
+	mu   sync.Mutex
+	next int
+}
+
+// take returns the first of n successive ports.
+func (p *ports) take(n int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first := p.next
+	p.next += n
+	return first
+}
+
+func at(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// cluster is a cluster of three members.
+type cluster struct {
+	program string
+	dir     string
+	secret  string // file; empty: open
+	members []*process
+}
+
+// process is a member.
+type process struct {
+	name string
+	port int // for gRPC; HTTP, Raft and gossip follow
+	argv []string
+	log  string
+	cmd  *exec.Cmd
+}
+
+func (p *process) http() string { return at(p.port + 1) }
+
+// newCluster starts three members and waits until they serve.
+func newCluster(ctx context.Context, program, dir string, free *ports, secured bool) (*cluster, error) {
+	c := &cluster{program: program, dir: dir}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if secured {
+		c.secret = filepath.Join(dir, "secret")
+		if _, err := c.command(ctx, "secret", "create", "--out", c.secret); err != nil {
+			return nil, err
+		}
+	}
+	base := free.take(12)
+	for i, name := range []string{"a", "b", "c"} {
+		p := &process{name: name, port: base + 4*i, log: filepath.Join(dir, name+".log")}
+		p.argv = []string{program, "serve", "--name", name, "--data-dir", filepath.Join(dir, name), "--bootstrap-expect", "3",
+			"--api-addr", at(p.port), "--http-addr", p.http(), "--raft-addr", at(p.port + 2), "--gossip-addr", at(p.port + 3),
+			"--join", at(base+3) + "," + at(base+7) + "," + at(base+11)}
+		if secured {
+			p.argv = append(p.argv, "--secret-file", c.secret)
+		}
+		c.members = append(c.members, p)
+		if err := p.start(); err != nil {
+			c.stop()
+			return nil, err
+		}
+	}
+	if err := c.ready(ctx); err != nil {
+		c.stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+// start starts the member, also again.
+func (p *process) start() error {
+	log, err := os.OpenFile(p.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	p.cmd = exec.Command(p.argv[0], p.argv[1:]...) //nolint:noctx // stop ends it
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	return p.cmd.Start()
+}
+
+// signal sends a signal.
+func (p *process) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
+
+// kill kills the member and waits for its end.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+// stop kills all members.
+func (c *cluster) stop() {
+	for _, p := range c.members {
+		if p.cmd != nil {
+			p.kill()
+		}
+	}
+}
+
+// addresses returns the HTTP addresses.
+func (c *cluster) addresses() (all []string) {
+	for _, p := range c.members {
+		all = append(all, p.http())
+	}
+	return all
+}
+
+// signal sends a signal to all members.
+func (c *cluster) signal(s syscall.Signal) (err error) {
+	for _, p := range c.members {
+		err = errors.Join(err, p.signal(s))
+	}
+	return err
+}
+
+// ready waits until all members answer that they can issue.
+func (c *cluster) ready(ctx context.Context) error {
+	for _, p := range c.members {
+		err := eventually(ctx, func() error {
+			_, err := c.command(ctx, "id", "--addr", at(p.port))
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("member %s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// command runs a command of the program, with the secret if there is one.
+func (c *cluster) command(ctx context.Context, argv ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if c.secret != "" && argv[0] != "secret" {
+		argv = append(argv, "--secret-file", c.secret)
+	}
+	cmd := exec.CommandContext(ctx, c.program, argv...)
+	var problem bytes.Buffer
+	cmd.Stderr = &problem
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("snowraft %s: %w: %.500s", strings.Join(argv, " "), err, problem.Bytes())
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// admin runs a command at the first member.
+func (c *cluster) admin(ctx context.Context, argv ...string) (string, error) {
+	return c.command(ctx, append(argv, "--addr", at(c.members[0].port))...)
+}
+
+// get reads JSON over HTTP from the first member of an open cluster.
+func (c *cluster) get(ctx context.Context, path string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.members[0].http()+path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: status %d: %.300s", path, resp.StatusCode, body)
+	}
+	return json.Unmarshal(body, into)
+}
+
+// eventually repeats f until it succeeds, for at most half a minute.
+func eventually(ctx context.Context, f func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,69 @@
+// Command conformance runs one suite of scenarios against the clients of all languages. It starts members, and drives each client
+// through a small program of its own; see README.md.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	failed, err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "conformance:", err)
+		os.Exit(2)
+	}
+	if failed > 0 {
+		os.Exit(1)
+	}
+}
+
+// run runs the suite and returns the number of failures.
+func run(ctx context.Context, args []string) (failed int, err error) {
+	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
+	clients := flags.String("clients", "go,typescript,java,python,python-aio", "clients to test, separated by commas")
+	only := flags.String("only", "", "scenarios to run, separated by commas; empty: all")
+	count := flags.Int("count", 10_000_000, "IDs of all clients together in the scenario together")
+	processes := flags.Int("processes", 4, "processes of each client in the scenario together")
+	port := flags.Int("port", 24_000, "first port of the members and of the servers of the suite")
+	write := flags.String("write", "", "page whose table to write; empty: none")
+	list := flags.Bool("list", false, "list the scenarios")
+	if err := flags.Parse(args); err != nil {
+		return 0, err
+	}
+	if *list {
+		for _, s := range scenarios {
+			fmt.Printf("%-22s %s\n", s.name, s.about)
+		}
+		return 0, nil
+	}
+	s := &suite{count: *count, processes: *processes, ports: &ports{next: *port}}
+	if s.dir, err = os.MkdirTemp("", "conformance"); err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(s.dir)
+	if err := s.choose(strings.Split(*clients, ","), *only); err != nil {
+		return 0, err
+	}
+	if err := s.prepare(ctx); err != nil {
+		return 0, err
+	}
+	defer s.close()
+	results, err := s.play(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if *write != "" {
+		if err := results.write(*write); err != nil {
+			return 0, err
+		}
+	}
+	return results.failed(), nil
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"math/big"
+	"net"
+	"sync"
+	"time"
+)
+
+// recorder is a server that records what clients send: an impostor with a certificate of its own, or one without TLS.
+type recorder struct {
+	address string
+	listens net.Listener
+
+	mu   sync.Mutex
+	seen bytes.Buffer
+}
+
+// listen returns a listener at a free port, which is one above another one that stays free.
+func listen(p *ports) (net.Listener, error) {
+	var err error
+	for range 20 {
+		var l net.Listener
+		if l, err = net.Listen("tcp", at(p.take(2)+1)); err == nil {
+			return l, nil
+		}
+	}
+	return nil, err
+}
+
+// record starts a recorder.
+func (s *suite) record(secure bool) (*recorder, error) {
+	l, err := listen(s.ports)
+	if err != nil {
+		return nil, err
+	}
+	r := &recorder{address: l.Addr().String(), listens: l}
+	if secure {
+		cert, err := impostor()
+		if err != nil {
+			return nil, err
+		}
+		r.listens = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
+	}
+	go r.accept()
+	return r, nil
+}
+
+// impostor returns a certificate for loopback that nobody trusts.
+func impostor() (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "impostor"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
+}
+
+func (r *recorder) accept() {
+	for {
+		c, err := r.listens.Accept()
+		if err != nil {
+			return
+		}
+		go r.read(c)
+	}
+}
+
+// read records what a client sends, and answers each part as a server that knows nothing.
+func (r *recorder) read(c net.Conn) {
+	defer c.Close()
+	buf := make([]byte, 16<<10)
+	for {
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		n, err := c.Read(buf)
+		r.mu.Lock()
+		r.seen.Write(buf[:n])
+		r.mu.Unlock()
+		if err != nil {
+			return
+		}
+		_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"))
+	}
+}
+
+// heard reports whether a client sent a text.
+func (r *recorder) heard(text string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return bytes.Contains(r.seen.Bytes(), []byte(text))
+}

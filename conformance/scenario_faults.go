@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// behindProxies issues for a while through proxies, and returns the extensions that these saw.
+func (p *player) behindProxies(judge func(path string, n int) fate) (extensions []extension, err error) {
+	all, err := p.inFront(p.open, judge)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, closeAll(all)) }()
+	var addresses []string
+	for _, x := range all {
+		addresses = append(addresses, x.address)
+	}
+	if err := p.call("open", args{"client": "c", "addresses": addresses}, nil); err != nil {
+		return nil, err
+	}
+	if err := p.generator("g", args{"ready_ms": 30_000}); err != nil {
+		return nil, err
+	}
+	var jobs []*job
+	for _, with := range []args{
+		{"kind": "generator", "name": "g", "threads": 2, "ms": 12_000, "count": 2_000_000},
+		{"kind": "ids", "name": "c", "threads": 2, "ms": 12_000, "count": 100_000},
+	} {
+		j, err := p.run(p.driver, with)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, j)
+	}
+	var lists [][]uint64
+	for _, j := range jobs {
+		list, _, err := j.issued()
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, list)
+	}
+	if err := p.until(func() bool {
+		extensions = nil
+		for _, x := range all {
+			x.mu.Lock()
+			extensions = append(extensions, x.extensions...)
+			x.mu.Unlock()
+		}
+		return len(extensions) >= 3
+	}); err != nil {
+		return nil, fmt.Errorf("the generator extended its window %d times: %w", len(extensions), err)
+	}
+	return extensions, distinct(lists...)
+}
+
+// until waits until f is true, for at most half a minute.
+func (p *player) until(f func() bool) error {
+	return eventually(context.Background(), func() error {
+		if !f() {
+			return errors.New("not in half a minute")
+		}
+		return nil
+	})
+}
+
+// dropped loses answers.
+func dropped(_ context.Context, p *player) error {
+	extensions, err := p.behindProxies(func(path string, n int) fate {
+		return fate{drop: path == "/v1/workers:extend" && n%2 == 1 || strings.HasPrefix(path, "/v1/ids") && n%5 == 0}
+	})
+	if err != nil {
+		return err
+	}
+	n, err := lost(extensions)
+	if err == nil && n == 0 {
+		err = errors.New("no extension lost its answer")
+	}
+	return err
+}
+
+// repeated delivers requests twice, and answers late.
+func repeated(_ context.Context, p *player) error {
+	_, err := p.behindProxies(func(path string, n int) fate {
+		f := fate{twice: n%2 == 0}
+		if path == "/v1/workers:extend" && n%3 == 0 {
+			f.late = 1500 * time.Millisecond
+		}
+		return f
+	})
+	return err
+}
+
+// clocks sets the clock of a generator.
+func clocks(_ context.Context, p *player) error {
+	if err := p.call("open", args{"client": "c", "addresses": p.open.addresses(), "timeout_ms": 1500}, nil); err != nil {
+		return err
+	}
+	began := time.Now()
+	set := func(off time.Duration) error {
+		now := time.Now()
+		return p.call("clock", args{"clock": "k", "wall_ms": now.Add(off).UnixMilli(), "monotonic_ms": 1_000_000 + now.Sub(began).Milliseconds()}, nil)
+	}
+	// The clock stands still between two settings, so each step sets it again.
+	issues := func() error {
+		return eventually(context.Background(), func() error {
+			if err := set(0); err != nil {
+				return err
+			}
+			_, err := p.take("next", args{"generator": "g"}, 1)
+			return err
+		})
+	}
+	if err := set(0); err != nil {
+		return err
+	}
+	if err := p.generator("g", args{"clock": "k"}); err != nil {
+		return err
+	}
+	if err := issues(); err != nil {
+		return fmt.Errorf("with the right clock: %w", err)
+	}
+	for _, tc := range []struct {
+		off    time.Duration
+		reason string
+	}{{-3 * time.Second, "CLOCK_BEHIND"}, {2 * time.Second, "CLOCK_SKEW"}, {time.Hour, "CLOCK_SKEW"}, {-time.Hour, "CLOCK_BEHIND"}} {
+		if err := set(tc.off); err != nil {
+			return err
+		}
+		f, err := p.refused("next", args{"generator": "g", "count": 1}, tc.reason)
+		if err != nil {
+			return fmt.Errorf("clock off by %v: %w", tc.off, err)
+		}
+		if !f.Retry {
+			return fmt.Errorf("clock off by %v: %w, without retry", tc.off, f)
+		}
+		if err := issues(); err != nil {
+			return fmt.Errorf("after the clock was off by %v: %w", tc.off, err)
+		}
+	}
+	return nil
+}
+
+// token creates a token and returns its text.
+func (p *player) token(ctx context.Context, name string, scopes ...string) (string, error) {
+	argv := []string{"token", "create", p.unique(name)}
+	for _, scope := range scopes {
+		argv = append(argv, "--scope", scope)
+	}
+	out, err := p.secured.admin(ctx, argv...)
+	if err != nil {
+		return "", err
+	}
+	for word := range strings.FieldsSeq(out) {
+		if strings.HasPrefix(word, "snowraft_") {
+			return word, nil
+		}
+	}
+	return "", fmt.Errorf("no token in %d bytes of output", len(out))
+}
+
+// tokens uses tokens with and without rights, and deletes one.
+func tokens(ctx context.Context, p *player) error {
+	text, err := p.token(ctx, "t", "ids:issue:default", "worker:lease:default", "layouts:read", "cluster:read")
+	if err != nil {
+		return err
+	}
+	if err := p.call("open", args{"client": "c", "addresses": p.secured.addresses(), "token": text}, nil); err != nil {
+		return err
+	}
+	if _, err := p.take("ids", args{"client": "c"}, 10); err != nil {
+		return err
+	}
+	if p.has("generator") {
+		if err := p.generator("g", nil); err != nil {
+			return err
+		}
+		if _, err := p.take("next", args{"generator": "g"}, 10); err != nil {
+			return err
+		}
+	}
+	f, err := p.refused("numbers", args{"client": "c", "sequence": "orders", "count": 1}, "PERMISSION_DENIED")
+	if err != nil {
+		return err
+	}
+	if f.Retry || strings.Contains(f.Message, text) {
+		return fmt.Errorf("a right that lacks: %w, retry %v", f, f.Retry)
+	}
+	if _, err := p.secured.admin(ctx, "token", "delete", p.unique("t")); err != nil {
+		return err
+	}
+	return eventually(ctx, func() error {
+		_, err := p.refused("ids", args{"client": "c", "count": 1}, "UNAUTHENTICATED")
+		return err
+	})
+}
+
+// pins connects with a pin to servers that have not its certificate. None hears the token.
+func pins(ctx context.Context, p *player) error {
+	text, err := p.token(ctx, "t", "ids:issue:default")
+	if err != nil {
+		return err
+	}
+	for _, secure := range []bool{true, false} {
+		r, err := p.record(secure)
+		if err != nil {
+			return err
+		}
+		name := fmt.Sprintf("c%v", secure)
+		if err := p.call("open", args{"client": name, "addresses": []string{r.address}, "token": text, "timeout_ms": 2000}, nil); err == nil {
+			_, err = p.refused("ids", args{"client": name, "count": 1}, "PIN_MISMATCH", "UNAVAILABLE", "TIMEOUT")
+			if err != nil {
+				return err
+			}
+		}
+		_ = r.listens.Close()
+		secret := strings.Split(text, "_")[2]
+		if r.heard(secret) || r.heard("uthorization") {
+			return fmt.Errorf("a server with another certificate, or none (TLS: %v), heard the token", secure)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,361 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// state is the answer of the operation status.
+type state struct {
+	State   string `json:"state"`
+	Reason  string `json:"reason"`
+	Workers []struct {
+		Worker    string `json:"worker"`
+		FromTick  string `json:"from_tick"`
+		UntilTick string `json:"until_tick"`
+	} `json:"workers"`
+}
+
+// generator opens a generator and waits for its first window.
+func (p *player) generator(name string, with args) error {
+	all := args{"client": "c", "generator": name}
+	for k, v := range with {
+		all[k] = v
+	}
+	return p.call("generator", all, nil)
+}
+
+func generatorIssues(_ context.Context, p *player) error {
+	if err := p.connect(); err != nil {
+		return err
+	}
+	if err := p.generator("g", nil); err != nil {
+		return err
+	}
+	all, err := p.take("next", args{"generator": "g"}, 20_000)
+	if err != nil {
+		return err
+	}
+	if err := ascending(all); err != nil {
+		return err
+	}
+	for _, id := range []uint64{all[0], all[len(all)-1]} {
+		if off := time.Since(snowflake.Default().TimeOf(id)).Abs(); off > time.Minute {
+			return fmt.Errorf("ID %d is %v off the clock", id, off)
+		}
+	}
+	var s state
+	if err := p.call("status", args{"generator": "g"}, &s); err != nil {
+		return err
+	}
+	if s.State != "issuing" || len(s.Workers) != 1 {
+		return fmt.Errorf("status %+v, want issuing with a worker", s)
+	}
+	if err := p.generator("lanes", args{"lanes": 3}); err != nil {
+		return err
+	}
+	j, err := p.run(p.driver, args{"kind": "generator", "name": "lanes", "threads": 4, "count": 200_000})
+	if err != nil {
+		return err
+	}
+	more, _, err := j.issued()
+	if err != nil {
+		return err
+	}
+	if len(more) < 200_000 {
+		return fmt.Errorf("%d IDs, want 200000", len(more))
+	}
+	return distinct(all, more)
+}
+
+// together runs all kinds of issuing of all clients, in several processes each, and looks for an ID that is there twice.
+func together(ctx context.Context, s *suite) error {
+	type one struct {
+		d    *driver
+		jobs []*job
+	}
+	var (
+		mu    sync.Mutex
+		all   []one
+		group sync.WaitGroup
+		errs  []error
+	)
+	fail := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		errs = append(errs, err)
+	}
+	defer func() {
+		for _, o := range all {
+			o.d.kill()
+		}
+	}()
+	share := s.count / (len(s.clients) * s.processes)
+	for _, c := range s.clients {
+		for range s.processes {
+			d, err := s.start(ctx, c)
+			if err != nil {
+				return err
+			}
+			all = append(all, one{d: d})
+			o := &all[len(all)-1]
+			p := &player{suite: s, driver: d, client: c}
+			if err := errors.Join(p.connect(), p.generator("g", nil), p.call("buffer", args{"client": "c", "buffer": "b"}, nil)); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			for _, with := range []args{
+				{"kind": "generator", "name": "g", "threads": 4, "count": share * 8 / 10},
+				{"kind": "buffer", "name": "b", "threads": 2, "count": share / 10},
+				{"kind": "ids", "name": "c", "threads": 2, "count": share / 100},
+			} {
+				j, err := s.run(d, with)
+				if err != nil {
+					return err
+				}
+				o.jobs = append(o.jobs, j)
+			}
+		}
+	}
+	var lists [][]uint64
+	for _, o := range all {
+		for _, j := range o.jobs {
+			group.Go(func() {
+				list, _, err := j.issued()
+				if err != nil {
+					fail(fmt.Errorf("%s: %w", j.name, err))
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				lists = append(lists, list)
+			})
+		}
+	}
+	group.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	total := 0
+	for _, list := range lists {
+		total += len(list)
+	}
+	fmt.Printf("      %d IDs\n", total)
+	return distinct(lists...)
+}
+
+// killed kills a member, and restarts it, while a client requests IDs and a generator issues them.
+func killed(ctx context.Context, p *player) error {
+	if err := p.connect(); err != nil {
+		return err
+	}
+	if err := p.generator("g", nil); err != nil {
+		return err
+	}
+	var jobs []*job
+	for _, with := range []args{
+		{"kind": "ids", "name": "c", "threads": 4, "ms": 6000},
+		{"kind": "generator", "name": "g", "threads": 1, "ms": 6000, "count": 1_000_000},
+	} {
+		j, err := p.run(p.driver, with)
+		if err != nil {
+			return err
+		}
+		jobs = append(jobs, j)
+	}
+	victim := p.open.members[0]
+	if err := sleep(ctx, time.Second); err != nil {
+		return err
+	}
+	victim.kill()
+	if err := sleep(ctx, 2*time.Second); err != nil {
+		return err
+	}
+	if err := victim.start(); err != nil {
+		return err
+	}
+	var lists [][]uint64
+	for _, j := range jobs {
+		list, result, err := j.issued()
+		if err != nil {
+			return err
+		}
+		if len(list) < 100 {
+			return fmt.Errorf("%d issued: %+v", len(list), result)
+		}
+		lists = append(lists, list)
+	}
+	if err := p.open.ready(ctx); err != nil {
+		return err
+	}
+	if err := distinct(lists...); err != nil {
+		return err
+	}
+	_, err := p.take("ids", args{"client": "c"}, 10)
+	return err
+}
+
+// stopped stops all members. The generator continues from its window, ends with it, and resumes with the members.
+func stopped(ctx context.Context, p *player) (err error) {
+	if err := p.call("open", args{"client": "c", "addresses": p.open.addresses(), "timeout_ms": 1000}, nil); err != nil {
+		return err
+	}
+	if err := p.generator("g", nil); err != nil {
+		return err
+	}
+	if err := p.open.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	running := false
+	resume := func() error {
+		if running {
+			return nil
+		}
+		running = true
+		return p.open.signal(syscall.SIGCONT)
+	}
+	defer func() { err = errors.Join(err, resume(), p.open.ready(ctx)) }()
+	layout, began := snowflake.Default(), time.Now()
+	if _, err := p.take("next", args{"generator": "g"}, 100); err != nil {
+		return fmt.Errorf("just after the members stopped: %w", err)
+	}
+	var last uint64
+	for {
+		var got ids
+		err := p.call("next", args{"generator": "g", "count": 1}, &got)
+		f, refused := errors.AsType[*failure](err)
+		switch {
+		case err == nil:
+			all, err := numbers(got.IDs, 1)
+			if err != nil {
+				return err
+			}
+			last = all[0]
+			if err := sleep(ctx, 5*time.Millisecond); err != nil {
+				return err
+			}
+			if time.Since(began) > 40*time.Second {
+				return errors.New("issues 40 s after the members stopped, with a window of seconds")
+			}
+			continue
+		case !refused:
+			return err
+		case !slices.Contains([]string{"WINDOW_ENDED", "TIMEOUT", "UNAVAILABLE", "NO_LEADER"}, f.Reason):
+			return fmt.Errorf("after the window: %w, want WINDOW_ENDED", f)
+		}
+		break
+	}
+	var s state
+	if err := p.call("status", args{"generator": "g"}, &s); err != nil {
+		return err
+	}
+	if s.State != "refusing" || len(s.Workers) != 1 {
+		return fmt.Errorf("status after the window's end: %+v", s)
+	}
+	parts, err := layout.Unpack(last)
+	if err != nil {
+		return err
+	}
+	if until := s.Workers[0].UntilTick; fmt.Sprint(parts.Tick) >= until && len(fmt.Sprint(parts.Tick)) == len(until) {
+		return fmt.Errorf("the last ID is at tick %d, and the window ended at %s", parts.Tick, until)
+	}
+	if at := layout.TimeOf(last); at.Before(began.Add(300 * time.Millisecond)) {
+		return fmt.Errorf("the generator ended %v after the members, with a window of seconds", at.Sub(began))
+	}
+	if err := resume(); err != nil {
+		return err
+	}
+	return eventually(ctx, func() error {
+		_, err := p.take("next", args{"generator": "g"}, 10)
+		return err
+	})
+}
+
+// closing closes a client while its generator is in use. The cluster hears of it.
+func closing(ctx context.Context, p *player) error {
+	layout := p.unique("l")
+	if _, err := p.open.admin(ctx, "layout", "create", layout, "--fields", "time:41,worker:8,sequence:12"); err != nil {
+		return err
+	}
+	if err := p.connect(); err != nil {
+		return err
+	}
+	if err := p.generator("g", args{"layout": layout, "lanes": 2}); err != nil {
+		return err
+	}
+	j, err := p.run(p.driver, args{"kind": "generator", "name": "g", "threads": 4, "ms": 5000, "count": 100_000_000})
+	if err != nil {
+		return err
+	}
+	if err := sleep(ctx, 500*time.Millisecond); err != nil {
+		return err
+	}
+	if err := p.call("close", args{"client": "c"}, nil); err != nil {
+		return err
+	}
+	list, _, err := j.issued()
+	if err != nil {
+		return err
+	}
+	if err := distinct(list); err != nil {
+		return err
+	}
+	return eventually(ctx, func() error {
+		var answer struct {
+			Workers []struct{ Holder, State string }
+		}
+		if err := p.open.get(ctx, "/v1/workers?layout="+layout, &answer); err != nil {
+			return err
+		}
+		released := 0
+		for _, w := range answer.Workers {
+			if w.State == "released" {
+				released++
+			} else if w.Holder[0] != '$' {
+				return fmt.Errorf("worker of %s is %s after the client closed", w.Holder, w.State)
+			}
+		}
+		if released < 2 {
+			return fmt.Errorf("%d workers released, want 2", released)
+		}
+		return nil
+	})
+}
+
+// forks forks a process whose threads issue.
+func forks(_ context.Context, p *player) error {
+	if err := p.connect(); err != nil {
+		return err
+	}
+	if err := p.generator("g", nil); err != nil {
+		return err
+	}
+	var got struct {
+		Children         int      `json:"children"`
+		IssuedInChildren int      `json:"issued_in_children"`
+		Errors           []string `json:"errors"`
+	}
+	if err := p.call("fork", args{"generator": "g", "forks": 200, "threads": 8, "per_child": 10}, &got); err != nil {
+		return err
+	}
+	if got.Children != 200 || got.IssuedInChildren != 0 || len(got.Errors) > 0 {
+		return fmt.Errorf("%+v, want 200 children that issue nothing", got)
+	}
+	_, err := p.take("next", args{"generator": "g"}, 100)
+	return err
+}
+
+// sleep waits for a time, within which the suite wants a fault to last.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

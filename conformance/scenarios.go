@@ -1,0 +1,19 @@
+package main
+
+// scenarios lists all scenarios in the order of the page.
+var scenarios = []scenario{
+	{name: "operations", about: "every operation", play: operations},
+	{name: "errors", about: "errors carry the reason, and whether to repeat", play: refusals},
+	{name: "generator", about: "the generator issues unique, ascending IDs", feature: "generator", play: generatorIssues},
+	{name: "decode", about: "decodes and encodes IDs offline", feature: "offline", play: decodes},
+	{name: "together", about: "all clients at once, with several processes each: no ID twice", together: together},
+	{name: "killed", about: "goes on while a member is killed and restarted", play: killed},
+	{name: "stopped", about: "all members stop: the generator goes on, and stops before its window's end", feature: "generator", play: stopped},
+	{name: "dropped", about: "answers are lost: an extension is repeated with its ID", feature: "generator", http: true, play: dropped},
+	{name: "repeated", about: "requests arrive twice, and answers late", feature: "generator", http: true, play: repeated},
+	{name: "clock", about: "a clock that is behind or ahead issues nothing", feature: "clock", play: clocks},
+	{name: "fork", about: "a forked child issues nothing, and the parent goes on", feature: "fork", play: forks},
+	{name: "tokens", about: "tokens, scopes, and a token that is deleted", play: tokens},
+	{name: "pin", about: "no token on a connection whose pin is not verified", play: pins},
+	{name: "closing", about: "closing under load releases the workers", feature: "generator", play: closing},
+}

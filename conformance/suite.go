@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// suite is one run of the scenarios.
+type suite struct {
+	dir       string
+	count     int
+	processes int
+	ports     *ports
+	clients   []client
+	scenarios []scenario
+	open      *cluster
+	secured   *cluster
+}
+
+// scenario is one promise, and what shows that a client keeps it.
+type scenario struct {
+	name, about string
+	feature     string // of the driver; empty: every driver has it
+	http        bool   // the scenario looks at HTTP, which the Go client does not use
+	play        func(ctx context.Context, p *player) error
+	// together plays with all clients at once.
+	together func(ctx context.Context, s *suite) error
+}
+
+// player plays a scenario with one client.
+type player struct {
+	*suite
+	*driver
+	client client
+	name   string // of the scenario, for names of objects
+}
+
+// unique returns a name that no other scenario or client uses.
+func (p *player) unique(name string) string {
+	return fmt.Sprintf("%s-%s-%s", p.client.name, strings.ReplaceAll(p.name, " ", "-"), name)
+}
+
+// choose chooses clients and scenarios by their names.
+func (s *suite) choose(names []string, only string) error {
+	for _, name := range names {
+		i := slices.IndexFunc(clients, func(c client) bool { return c.name == name })
+		if i < 0 {
+			return fmt.Errorf("unknown client %q", name)
+		}
+		s.clients = append(s.clients, clients[i])
+	}
+	s.scenarios = scenarios
+	if only == "" {
+		return nil
+	}
+	s.scenarios = nil
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
+		if i < 0 {
+			return fmt.Errorf("unknown scenario %q; see --list", name)
+		}
+		s.scenarios = append(s.scenarios, scenarios[i])
+	}
+	return nil
+}
+
+// prepare builds the program and the Go driver, and starts the clusters.
+func (s *suite) prepare(ctx context.Context) (err error) {
+	for name, pkg := range map[string]string{"snowraft": "./cmd/snowraft", "driver-go": "./conformance/driver-go"} {
+		build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(s.dir, name), pkg)
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			return fmt.Errorf("build %s: %w", pkg, err)
+		}
+	}
+	program := filepath.Join(s.dir, "snowraft")
+	if s.open, err = newCluster(ctx, program, filepath.Join(s.dir, "open"), s.ports, false); err != nil {
+		return err
+	}
+	if s.secured, err = newCluster(ctx, program, filepath.Join(s.dir, "secured"), s.ports, true); err != nil {
+		s.close()
+	}
+	return err
+}
+
+// close ends the members.
+func (s *suite) close() {
+	for _, c := range []*cluster{s.open, s.secured} {
+		if c != nil {
+			c.stop()
+		}
+	}
+}
+
+// play plays all scenarios with all clients. A driver that does not start is an error.
+func (s *suite) play(ctx context.Context) (*results, error) {
+	r := &results{clients: s.clients, scenarios: s.scenarios}
+	for _, sc := range s.scenarios {
+		if sc.together != nil {
+			began := time.Now()
+			r.add(sc, client{name: "all"}, sc.together(ctx, s), time.Since(began))
+			continue
+		}
+		for _, c := range s.clients {
+			d, err := s.start(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			if sc.feature != "" && !d.has(sc.feature) || sc.http && d.has("grpc") {
+				r.skip(sc, c)
+				_ = d.quit()
+				continue
+			}
+			began := time.Now()
+			err = sc.play(ctx, &player{suite: s, driver: d, client: c, name: sc.name})
+			if end := d.quit(); err == nil {
+				err = end
+			}
+			r.add(sc, c, err, time.Since(began))
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+		}
+	}
+	fmt.Printf("%d passed, %d failed\n", r.passed(), r.failed())
+	return r, nil
+}
