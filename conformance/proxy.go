@@ -27,12 +27,17 @@ type proxy struct {
 	server  *http.Server
 	address string
 
+	*traffic
+}
+
+// traffic is what the proxies of a cluster see together.
+type traffic struct {
 	// judge decides about a request; n counts the requests of its path.
 	judge func(path string, n int) fate
 
 	mu         sync.Mutex
 	counts     map[string]int
-	extensions []extension
+	extensions []extension // in the order of their arrival
 }
 
 // extension is a request for a later end of a window.
@@ -45,8 +50,9 @@ type extension struct {
 
 // inFront starts a proxy for each member of a cluster.
 func (s *suite) inFront(c *cluster, judge func(path string, n int) fate) (all []*proxy, err error) {
+	shared := &traffic{judge: judge, counts: make(map[string]int)}
 	for _, m := range c.members {
-		x := &proxy{member: m.http(), judge: judge, counts: make(map[string]int)}
+		x := &proxy{member: m.http(), traffic: shared}
 		l, err := listen(s.ports)
 		if err != nil {
 			return nil, err
@@ -134,8 +140,7 @@ func alone(answer []byte) []byte {
 	return hidden
 }
 
-// lost returns how many extensions had no answer, and an error if the next request for the same end had another ID. requests are those
-// of all proxies together, in their order.
+// lost returns how many extensions had no answer, and an error if the next request for the same end had another ID.
 func lost(requests []extension) (n int, err error) {
 	for i, e := range requests {
 		if !e.dropped {

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
 // behindProxies issues for a while through proxies, and returns the extensions that these saw.
-func (p *player) behindProxies(judge func(path string, n int) fate) (extensions []extension, err error) {
+func (p *player) behindProxies(ctx context.Context, judge func(path string, n int) fate) (extensions []extension, err error) {
 	all, err := p.inFront(p.open, judge)
 	if err != nil {
 		return nil, err
@@ -44,33 +45,20 @@ func (p *player) behindProxies(judge func(path string, n int) fate) (extensions 
 		}
 		lists = append(lists, list)
 	}
-	if err := p.until(func() bool {
-		extensions = nil
-		for _, x := range all {
-			x.mu.Lock()
-			extensions = append(extensions, x.extensions...)
-			x.mu.Unlock()
-		}
-		return len(extensions) >= 3
-	}); err != nil {
-		return nil, fmt.Errorf("the generator extended its window %d times: %w", len(extensions), err)
-	}
-	return extensions, distinct(lists...)
-}
-
-// until waits until f is true, for at most half a minute.
-func (p *player) until(f func() bool) error {
-	return eventually(context.Background(), func() error {
-		if !f() {
-			return errors.New("not in half a minute")
+	err = eventually(ctx, func() error {
+		all[0].mu.Lock()
+		defer all[0].mu.Unlock()
+		if extensions = slices.Clone(all[0].extensions); len(extensions) < 3 {
+			return fmt.Errorf("the generator extended its window %d times", len(extensions))
 		}
 		return nil
 	})
+	return extensions, errors.Join(err, distinct(lists...))
 }
 
 // dropped loses answers.
-func dropped(_ context.Context, p *player) error {
-	extensions, err := p.behindProxies(func(path string, n int) fate {
+func dropped(ctx context.Context, p *player) error {
+	extensions, err := p.behindProxies(ctx, func(path string, n int) fate {
 		return fate{drop: path == "/v1/workers:extend" && n%2 == 1 || strings.HasPrefix(path, "/v1/ids") && n%5 == 0}
 	})
 	if err != nil {
@@ -84,8 +72,8 @@ func dropped(_ context.Context, p *player) error {
 }
 
 // repeated delivers requests twice, and answers late.
-func repeated(_ context.Context, p *player) error {
-	_, err := p.behindProxies(func(path string, n int) fate {
+func repeated(ctx context.Context, p *player) error {
+	_, err := p.behindProxies(ctx, func(path string, n int) fate {
 		f := fate{twice: n%2 == 0}
 		if path == "/v1/workers:extend" && n%3 == 0 {
 			f.late = 1500 * time.Millisecond
@@ -96,7 +84,7 @@ func repeated(_ context.Context, p *player) error {
 }
 
 // clocks sets the clock of a generator.
-func clocks(_ context.Context, p *player) error {
+func clocks(ctx context.Context, p *player) error {
 	if err := p.call("open", args{"client": "c", "addresses": p.open.addresses(), "timeout_ms": 1500}, nil); err != nil {
 		return err
 	}
@@ -107,7 +95,7 @@ func clocks(_ context.Context, p *player) error {
 	}
 	// The clock stands still between two settings, so each step sets it again.
 	issues := func() error {
-		return eventually(context.Background(), func() error {
+		return eventually(ctx, func() error {
 			if err := set(0); err != nil {
 				return err
 			}
@@ -165,7 +153,7 @@ func (p *player) token(ctx context.Context, name string, scopes ...string) (stri
 
 // tokens uses tokens with and without rights, and deletes one.
 func tokens(ctx context.Context, p *player) error {
-	text, err := p.token(ctx, "t", "ids:issue:default", "worker:lease:default", "layouts:read", "cluster:read")
+	text, err := p.token(ctx, "t", "ids:issue:default", "worker:lease:default", "cluster:read")
 	if err != nil {
 		return err
 	}

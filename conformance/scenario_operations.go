@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -242,6 +243,7 @@ func refusals(_ context.Context, p *player) error {
 // decoded is the answer of the operation decode.
 type decoded struct {
 	TickAt     any `json:"tick_at_ms"`
+	TickAtAPI  any `json:"tickAtMs"` // the name in the JSON of the API
 	Worker     any `json:"worker"`
 	Sequence   any `json:"sequence"`
 	Datacenter any `json:"datacenter"`
@@ -263,7 +265,7 @@ func decodes(_ context.Context, p *player) error {
 				return fmt.Errorf("decode %s %d: %w", l.Name(), id, err)
 			}
 			want := fmt.Sprintf("%d %d %d %d", l.MillisAt(parts.Tick), parts.Worker, parts.Sequence, parts.Datacenter)
-			if have := fmt.Sprintf("%s %s %s %s", text(got.TickAt), text(got.Worker), text(got.Sequence), text(got.Datacenter)); have != want {
+			if have := fmt.Sprintf("%s %s %s %s", text(cmp.Or(got.TickAt, got.TickAtAPI)), text(got.Worker), text(got.Sequence), text(got.Datacenter)); have != want {
 				return fmt.Errorf("decode %s %d: %s, want %s (time, worker, sequence, datacenter)", l.Name(), id, have, want)
 			}
 		}
