@@ -92,6 +92,33 @@ redis-clients: ## Use real members with Redis libraries of Go, npm, PyPI and Mav
 examples: ## Run the order services of examples at real members, and kill a member
 	@internal/tools/tagged-tests.sh examples $(TESTFLAGS)
 
+.PHONY: clients
+clients: clients-typescript clients-java clients-python ## Build, lint, test and pack the clients for TypeScript, Java and Python
+
+.PHONY: clients-typescript
+clients-typescript:
+	cd clients/typescript && npm ci --no-audit --no-fund && npm run build && npm run lint && npm test && npm pack --silent
+	cd clients/typescript/driver && npm install --no-save --no-package-lock --no-audit --no-fund ../snowraft-*.tgz
+
+.PHONY: clients-java
+clients-java:
+	cd clients/java && mvn -q -B verify
+
+.PHONY: clients-python
+clients-python: bin/python/ready
+	cd clients/python && $(CURDIR)/bin/python/bin/mypy && $(CURDIR)/bin/python/bin/pytest -q
+	rm -rf clients/python/dist && bin/python/bin/python -m build --outdir clients/python/dist clients/python
+	bin/python/bin/pip install -q --force-reinstall --no-deps clients/python/dist/*.whl
+
+bin/python/ready: clients/python/pyproject.toml
+	python3 -m venv bin/python
+	bin/python/bin/pip install -q './clients/python[dev]'
+	@touch $@
+
+.PHONY: conformance
+conformance: clients ## Run one suite against the clients of all languages and real members (CONFORMANCEFLAGS: --only NAME, --count N)
+	PYTHON=$(CURDIR)/bin/python/bin/python go run ./conformance $(CONFORMANCEFLAGS)
+
 .PHONY: foreign
 foreign: ## Play libraries of Maven, Go, npm and PyPI that make IDs, alone and with leased workers, as root
 	@internal/tools/tagged-tests.sh foreign $(TESTFLAGS)

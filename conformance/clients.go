@@ -17,7 +17,7 @@ type client struct {
 var clients = []client{
 	{"go", []string{"{dir}/driver-go"}, "CONFORMANCE_GO"},
 	{"typescript", []string{"node", "clients/typescript/driver/main.mjs"}, "CONFORMANCE_TYPESCRIPT"},
-	{"java", []string{"clients/java/driver/run"}, "CONFORMANCE_JAVA"},
+	{"java", []string{"java", "-jar", "clients/java/driver/target/driver.jar"}, "CONFORMANCE_JAVA"},
 	{"python", []string{"clients/python/driver/run"}, "CONFORMANCE_PYTHON"},
 	{"python-aio", []string{"clients/python/driver/run", "--aio"}, "CONFORMANCE_PYTHON_AIO"},
 }

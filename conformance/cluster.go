@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// ports gives out ports of loopback. A server of the suite gets two: an HTTP port is one above the port for gRPC.
+// ports chooses ports of loopback. A server of the suite gets two: an HTTP port is one above the port for gRPC.
 type ports struct {
 	mu   sync.Mutex
 	next int
@@ -47,7 +47,7 @@ type cluster struct {
 // process is a member.
 type process struct {
 	name string
-	port int // for gRPC; HTTP, Raft and gossip follow
+	port int // gRPC; HTTP, Raft and gossip follow
 	argv []string
 	log  string
 	cmd  *exec.Cmd

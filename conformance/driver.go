@@ -38,7 +38,7 @@ type answer struct {
 	ID    int             `json:"id"`
 	OK    json.RawMessage `json:"ok"`
 	Error *failure        `json:"error"`
-	IDs   []string        `json:"ids"` // with an error: the IDs before it
+	IDs   []string        `json:"ids"` // the IDs before an error
 }
 
 // failure is the error of an operation.

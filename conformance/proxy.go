@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// fate is what happens to a request at a proxy.
+// fate says what a proxy does with a request.
 type fate struct {
 	twice bool          // the member gets it twice, and the client the second answer
 	late  time.Duration // the answer is delayed
@@ -30,14 +30,14 @@ type proxy struct {
 	*traffic
 }
 
-// traffic is what the proxies of a cluster see together.
+// traffic holds the requests that the proxies in front of the members saw.
 type traffic struct {
 	// judge decides about a request; n counts the requests of its path.
 	judge func(path string, n int) fate
 
 	mu         sync.Mutex
 	counts     map[string]int
-	extensions []extension // in the order of their arrival
+	extensions []extension // oldest first
 }
 
 // extension is a request for a later end of a window.
@@ -48,7 +48,7 @@ type extension struct {
 	dropped     bool
 }
 
-// inFront starts a proxy for each member of a cluster.
+// inFront starts a proxy for each member.
 func (s *suite) inFront(c *cluster, judge func(path string, n int) fate) (all []*proxy, err error) {
 	shared := &traffic{judge: judge, counts: make(map[string]int)}
 	for _, m := range c.members {
@@ -152,7 +152,7 @@ func lost(requests []extension) (n int, err error) {
 				continue
 			}
 			if next.UntilTick != e.UntilTick || next.ExtensionID != e.ExtensionID {
-				return n, fmt.Errorf("after an extension without an answer, worker %s asked for another one: %+v after %+v", e.Worker, next, e)
+				return n, fmt.Errorf("after an extension without an answer, worker %s requested another one: %+v after %+v", e.Worker, next, e)
 			}
 			break
 		}

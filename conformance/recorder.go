@@ -53,7 +53,7 @@ func (s *suite) record(secure bool) (*recorder, error) {
 	return r, nil
 }
 
-// impostor returns a certificate for loopback that nobody trusts.
+// impostor returns a certificate for loopback that no client trusts.
 func impostor() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -18,10 +19,13 @@ type outcome struct {
 type results struct {
 	clients   []client
 	scenarios []scenario
-	all       []outcome
+	mu        sync.Mutex
+	all       []outcome // guarded by mu
 }
 
 func (r *results) add(s scenario, c client, err error, took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.all = append(r.all, outcome{scenario: s.name, client: c.name, passed: err == nil})
 	word, why := "pass", ""
 	if err != nil {
@@ -31,8 +35,10 @@ func (r *results) add(s scenario, c client, err error, took time.Duration) {
 }
 
 func (r *results) skip(s scenario, c client) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.all = append(r.all, outcome{scenario: s.name, client: c.name, skipped: true})
-	fmt.Printf("n/a   %-22s %-12s\n", s.name, c.name)
+	fmt.Printf("n/a   %-22s %s\n", s.name, c.name)
 }
 
 func (r *results) failed() (n int) {

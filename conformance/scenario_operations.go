@@ -176,7 +176,7 @@ func relaxed(p *player) error {
 	return ascending(all)
 }
 
-// refusals asks for what members and clients refuse.
+// refusals sends requests that members and clients refuse.
 func refusals(_ context.Context, p *player) error {
 	if err := p.connect(); err != nil {
 		return err
@@ -222,8 +222,8 @@ func refusals(_ context.Context, p *player) error {
 			return fmt.Errorf("blocks of a strict sequence: %w, want STRICT_SEQUENCE", err)
 		}
 	}
-	nobody := at(p.ports.take(2) + 1)
-	if err := p.call("open", args{"client": "alone", "addresses": []string{nobody}, "timeout_ms": 1000}, nil); err != nil {
+	deserted := at(p.ports.take(2) + 1)
+	if err := p.call("open", args{"client": "alone", "addresses": []string{deserted}, "timeout_ms": 1000}, nil); err != nil {
 		return err
 	}
 	f, err := p.refused("ids", args{"client": "alone", "count": 1}, "UNAVAILABLE", "TIMEOUT")
@@ -273,7 +273,7 @@ func decodes(_ context.Context, p *player) error {
 	return nil
 }
 
-// text returns a number of JSON, or a string with a number, as it would print; nil is 0.
+// text returns a number of JSON, or a string with a number; nil is 0.
 func text(v any) string {
 	switch v := v.(type) {
 	case float64:

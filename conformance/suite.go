@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -26,7 +28,8 @@ type suite struct {
 // scenario is one promise, and what shows that a client keeps it.
 type scenario struct {
 	name, about string
-	feature     string // of the driver; empty: every driver has it
+	feature     string // needed; empty: none
+	disturbs    bool   // the members; other scenarios run with all clients at the same time
 	http        bool   // the scenario looks at HTTP, which the Go client does not use
 	play        func(ctx context.Context, p *player) error
 	// together plays with all clients at once.
@@ -38,7 +41,7 @@ type player struct {
 	*suite
 	*driver
 	client client
-	name   string // of the scenario, for names of objects
+	name   string // the scenario's
 }
 
 // unique returns a name that no other scenario or client uses.
@@ -107,27 +110,44 @@ func (s *suite) play(ctx context.Context) (*results, error) {
 			r.add(sc, client{name: "all"}, sc.together(ctx, s), time.Since(began))
 			continue
 		}
-		for _, c := range s.clients {
-			d, err := s.start(ctx, c)
-			if err != nil {
-				return nil, err
-			}
-			if sc.feature != "" && !d.has(sc.feature) || sc.http && d.has("grpc") {
-				r.skip(sc, c)
-				_ = d.quit()
-				continue
-			}
-			began := time.Now()
-			err = sc.play(ctx, &player{suite: s, driver: d, client: c, name: sc.name})
-			if end := d.quit(); err == nil {
-				err = end
-			}
-			r.add(sc, c, err, time.Since(began))
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
+		if err := s.playWithEach(ctx, sc, r); err != nil {
+			return nil, err
 		}
 	}
 	fmt.Printf("%d passed, %d failed\n", r.passed(), r.failed())
-	return r, nil
+	return r, ctx.Err()
+}
+
+// playWithEach plays a scenario with each client: one after another if it disturbs the members, otherwise all at the same time.
+func (s *suite) playWithEach(ctx context.Context, sc scenario, r *results) error {
+	var group sync.WaitGroup
+	errs := make([]error, len(s.clients))
+	for i, c := range s.clients {
+		group.Go(func() { errs[i] = s.playWith(ctx, sc, c, r) })
+		if sc.disturbs {
+			group.Wait()
+		}
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// playWith plays a scenario with a client. The error is about the driver.
+func (s *suite) playWith(ctx context.Context, sc scenario, c client, r *results) error {
+	d, err := s.start(ctx, c)
+	if err != nil {
+		return err
+	}
+	if sc.feature != "" && !d.has(sc.feature) || sc.http && d.has("grpc") {
+		r.skip(sc, c)
+		return d.quit()
+	}
+	began := time.Now()
+	err = sc.play(ctx, &player{suite: s, driver: d, client: c, name: sc.name})
+	took := time.Since(began)
+	if end := d.quit(); err == nil {
+		err = end
+	}
+	r.add(sc, c, err, took)
+	return nil
 }

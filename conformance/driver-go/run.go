@@ -95,7 +95,7 @@ func (d *driver) source(a params) (func(ctx context.Context) (int64, error), err
 	return nil, fmt.Errorf("unknown kind %q of a run", a.Kind)
 }
 
-// work is what the goroutines of a run share.
+// work is the shared state of the goroutines of a run.
 type work struct {
 	ctx  context.Context
 	take func(ctx context.Context) (int64, error)
@@ -125,7 +125,7 @@ func (w *work) work() {
 	}
 }
 
-// failed counts an error, and reports whether to go on.
+// failed counts an error, and reports whether to continue.
 func (w *work) failed(err error) bool {
 	f := failureOf(err)
 	w.mu.Lock()

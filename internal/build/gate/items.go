@@ -145,6 +145,14 @@ func testedPackages(root string) (packages []testedPackage, err error) {
 	}
 }
 
+// clientsOfSlice lists the checks of the clients: the whole suite in the slice of the part, otherwise one of two minutes.
+func clientsOfSlice(w *work) ([]command, error) {
+	if w.slice == clientsTurn {
+		return []command{makes("conformance")}, nil
+	}
+	return []command{makes("conformance", "CONFORMANCEFLAGS=--count 400000 --processes 1")}, nil
+}
+
 // scenariosOfSlice lists the scenarios of chaos in the slice.
 func scenariosOfSlice(w *work) ([]command, error) {
 	list, err := output(context.Background(), w.root, "go", "run", "./jepsen", "scenario", "list")

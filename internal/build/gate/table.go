@@ -13,6 +13,9 @@ var raced = []string{
 	"./internal/share", "./server/conn", "./server/frontend", "./server/kernel", "./server/redis", "./trust",
 }
 
+// clientsTurn is the slice with the whole suite of the clients.
+const clientsTurn = 4
+
 // walks selects the walks over every order of steps.
 const walks = "-run=^(TestEveryLife|TestEveryBlock|TestEveryCall)$"
 
@@ -161,6 +164,12 @@ var table = []part{
 		paths: []string{"internal/test/foreign/", "internal/contain/", "cmd/snowraft/internal/worker/", "docs/workers", "snowflake/preset"},
 		gate:  each(tests("make", "foreign", "TESTFLAGS=-json")),
 		full:  each(whole(tests("make", "foreign", "TESTFLAGS=-json"))),
+	},
+	{
+		name: "clients", lane: waits, turn: clientsTurn,
+		paths: []string{"clients/", "conformance/", "proto/", "server/web/", "server/frontend/"},
+		gate:  clientsOfSlice,
+		full:  each(makes("conformance")),
 	},
 	{
 		name: "packages", lane: waits, turn: 2, paths: []string{"deploy/linux/"},
