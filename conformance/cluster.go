@@ -3,12 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -169,24 +166,6 @@ func (c *cluster) command(ctx context.Context, argv ...string) (string, error) {
 // admin runs a command at the first member.
 func (c *cluster) admin(ctx context.Context, argv ...string) (string, error) {
 	return c.command(ctx, append(argv, "--addr", at(c.members[0].port))...)
-}
-
-// get reads JSON over HTTP from the first member of an open cluster.
-func (c *cluster) get(ctx context.Context, path string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.members[0].http()+path, http.NoBody)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err != nil || resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: status %d: %.300s", path, resp.StatusCode, body)
-	}
-	return json.Unmarshal(body, into)
 }
 
 // eventually repeats f until it succeeds, for at most half a minute.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,15 +13,16 @@ import (
 
 // runResult is the answer of the operation run.
 type runResult struct {
-	Issued    int            `json:"issued"`
-	Errors    map[string]int `json:"errors"`
-	LastError string         `json:"last_error"`
+	Issued    int             `json:"issued"`
+	Errors    map[string]int  `json:"errors"`
+	LastError json.RawMessage `json:"last_error"` // a text, or the error of an answer
 }
 
 // job is a run in progress.
 type job struct {
 	*pending
 	file string
+	of   string // the kind of what it issues, for people
 }
 
 // run starts a run with the given arguments, and a file of its own.
@@ -32,7 +34,7 @@ func (s *suite) run(d *driver, with args) (*job, error) {
 	_ = f.Close()
 	with["file"] = f.Name()
 	p, err := d.begin("run", with)
-	return &job{p, f.Name()}, err
+	return &job{pending: p, file: f.Name()}, err
 }
 
 // longRun bounds a run of millions of IDs.
@@ -43,7 +45,7 @@ func (j *job) issued() (all []uint64, result runResult, err error) {
 	if _, err := j.within(longRun, &result); err != nil {
 		return nil, result, err
 	}
-	if result.LastError != "" && result.Issued == 0 {
+	if result.LastError != nil && result.Issued == 0 {
 		return nil, result, fmt.Errorf("a run issued nothing: %s", result.LastError)
 	}
 	all, err = read(j.file)

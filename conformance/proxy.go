@@ -18,7 +18,12 @@ type fate struct {
 	twice bool          // the member gets it twice, and the client the second answer
 	late  time.Duration // the answer is delayed
 	drop  bool          // the client gets no answer
+	seal  bool          // the client hears that the cluster is sealed, and the member hears nothing
 }
+
+// setBack is the error of a sealed cluster.
+const setBack = `{"code":9,"message":"the cluster was set back in time and is sealed","details":[{` +
+	`"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"SET_BACK","domain":"snowraft","metadata":{}}]}`
 
 // proxy stands between clients and a member of an open cluster. It hides the addresses of members from clients, so that they stay with
 // the proxies.
@@ -80,6 +85,12 @@ func (x *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.extensions = append(x.extensions, e)
 	}
 	x.mu.Unlock()
+	if f.seal {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, setBack)
+		return
+	}
 	status, header, answer, err := x.forward(r, body)
 	if f.twice {
 		status, header, answer, err = x.forward(r, body)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -83,6 +84,44 @@ func repeated(ctx context.Context, p *player) error {
 	return err
 }
 
+// sealed refuses an extension, because the cluster is sealed. The generator stops before its window ends: another process may have
+// been granted the same.
+func sealed(ctx context.Context, p *player) (err error) {
+	var since atomic.Int64
+	all, err := p.inFront(p.open, func(path string, n int) fate {
+		f := fate{seal: strings.HasPrefix(path, "/v1/workers:") && path != "/v1/workers:release" && (path == "/v1/workers:extend" && n >= 2 || since.Load() > 0)}
+		if f.seal {
+			since.CompareAndSwap(0, time.Now().UnixMilli())
+		}
+		return f
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll(all)) }()
+	if err := p.call("open", args{"client": "c", "addresses": []string{all[0].address, all[1].address}, "timeout_ms": 1000}, nil); err != nil {
+		return err
+	}
+	if err := p.generator("g", nil); err != nil {
+		return err
+	}
+	err = eventually(ctx, func() error {
+		_, err := p.refused("next", args{"generator": "g", "count": 1}, "SET_BACK")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var s state
+	if err := p.call("status", args{"generator": "g"}, &s); err != nil {
+		return err
+	}
+	if late := time.Since(time.UnixMilli(since.Load())); late > 2*time.Second {
+		return fmt.Errorf("stopped %v after the cluster was sealed", late)
+	}
+	return nil
+}
+
 // clocks sets the clock of a generator.
 func clocks(ctx context.Context, p *player) error {
 	if err := p.call("open", args{"client": "c", "addresses": p.open.addresses(), "timeout_ms": 1500}, nil); err != nil {
@@ -133,10 +172,14 @@ func clocks(ctx context.Context, p *player) error {
 	return nil
 }
 
-// token creates a token and returns its text.
+// token creates a token and returns its text. Flags may follow the scopes.
 func (p *player) token(ctx context.Context, name string, scopes ...string) (string, error) {
 	argv := []string{"token", "create", p.unique(name)}
-	for _, scope := range scopes {
+	for i, scope := range scopes {
+		if strings.HasPrefix(scope, "--") {
+			argv = append(argv, scopes[i:]...)
+			break
+		}
 		argv = append(argv, "--scope", scope)
 	}
 	out, err := p.secured.admin(ctx, argv...)
@@ -181,8 +224,25 @@ func tokens(ctx context.Context, p *player) error {
 	if _, err := p.secured.admin(ctx, "token", "delete", p.unique("t")); err != nil {
 		return err
 	}
+	if err := p.unauthenticated(ctx, "c"); err != nil {
+		return fmt.Errorf("a deleted token: %w", err)
+	}
+	if text, err = p.token(ctx, "short", "ids:issue:default", "--expires", "2s"); err != nil {
+		return err
+	}
+	if err := p.call("open", args{"client": "short", "addresses": p.secured.addresses(), "token": text}, nil); err != nil {
+		return err
+	}
+	if err := p.unauthenticated(ctx, "short"); err != nil {
+		return fmt.Errorf("an expired token: %w", err)
+	}
+	return nil
+}
+
+// unauthenticated waits until a client's token is refused.
+func (p *player) unauthenticated(ctx context.Context, client string) error {
 	return eventually(ctx, func() error {
-		_, err := p.refused("ids", args{"client": "c", "count": 1}, "UNAUTHENTICATED")
+		_, err := p.refused("ids", args{"client": client, "count": 1}, "UNAUTHENTICATED")
 		return err
 	})
 }

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 
@@ -75,80 +75,6 @@ func generatorIssues(_ context.Context, p *player) error {
 	return distinct(all, more)
 }
 
-// together runs all kinds of issuing of all clients, in several processes each, and looks for an ID that is there twice.
-func together(ctx context.Context, s *suite) error {
-	type one struct {
-		d    *driver
-		jobs []*job
-	}
-	var (
-		mu    sync.Mutex
-		all   []one
-		group sync.WaitGroup
-		errs  []error
-	)
-	fail := func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		errs = append(errs, err)
-	}
-	defer func() {
-		for _, o := range all {
-			o.d.kill()
-		}
-	}()
-	share := s.count / (len(s.clients) * s.processes)
-	for _, c := range s.clients {
-		for range s.processes {
-			d, err := s.start(ctx, c)
-			if err != nil {
-				return err
-			}
-			all = append(all, one{d: d})
-			o := &all[len(all)-1]
-			p := &player{suite: s, driver: d, client: c}
-			if err := errors.Join(p.connect(), p.generator("g", nil), p.call("buffer", args{"client": "c", "buffer": "b"}, nil)); err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
-			}
-			for _, with := range []args{
-				{"kind": "generator", "name": "g", "threads": 4, "count": share * 8 / 10},
-				{"kind": "buffer", "name": "b", "threads": 2, "count": share / 10},
-				{"kind": "ids", "name": "c", "threads": 2, "count": share / 100},
-			} {
-				j, err := s.run(d, with)
-				if err != nil {
-					return err
-				}
-				o.jobs = append(o.jobs, j)
-			}
-		}
-	}
-	var lists [][]uint64
-	for _, o := range all {
-		for _, j := range o.jobs {
-			group.Go(func() {
-				list, _, err := j.issued()
-				if err != nil {
-					fail(fmt.Errorf("%s: %w", j.name, err))
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				lists = append(lists, list)
-			})
-		}
-	}
-	group.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	total := 0
-	for _, list := range lists {
-		total += len(list)
-	}
-	fmt.Printf("      %d IDs\n", total)
-	return distinct(lists...)
-}
-
 // killed kills a member, and restarts it, while a client requests IDs and a generator issues them.
 func killed(ctx context.Context, p *player) error {
 	if err := p.connect(); err != nil {
@@ -198,6 +124,28 @@ func killed(ctx context.Context, p *player) error {
 	}
 	_, err := p.take("ids", args{"client": "c"}, 10)
 	return err
+}
+
+// learned gives a client one address, whose member dies. The client has learned the others.
+func learned(ctx context.Context, p *player) (err error) {
+	victim := p.open.members[1]
+	if err := p.call("open", args{"client": "c", "addresses": []string{victim.http()}}, nil); err != nil {
+		return err
+	}
+	if _, err := p.take("ids", args{"client": "c"}, 10); err != nil {
+		return err
+	}
+	if err := sleep(ctx, time.Second); err != nil { // the list of members may come after the first answer
+		return err
+	}
+	victim.kill()
+	defer func() { err = errors.Join(err, victim.start(), p.open.ready(ctx)) }()
+	for range 20 {
+		if _, err := p.take("ids", args{"client": "c"}, 10); err != nil {
+			return fmt.Errorf("after the death of the only member that the client was given: %w", err)
+		}
+	}
+	return nil
 }
 
 // stopped stops all members. The generator continues from its window, ends with it, and resumes with the members.
@@ -309,7 +257,11 @@ func closing(ctx context.Context, p *player) error {
 		var answer struct {
 			Workers []struct{ Holder, State string }
 		}
-		if err := p.open.get(ctx, "/v1/workers?layout="+layout, &answer); err != nil {
+		out, err := p.open.admin(ctx, "worker", "list", "--layout", layout, "-o", "json")
+		if err == nil {
+			err = json.Unmarshal([]byte(out), &answer)
+		}
+		if err != nil {
 			return err
 		}
 		released := 0
@@ -325,29 +277,6 @@ func closing(ctx context.Context, p *player) error {
 		}
 		return nil
 	})
-}
-
-// forks forks a process whose threads issue.
-func forks(_ context.Context, p *player) error {
-	if err := p.connect(); err != nil {
-		return err
-	}
-	if err := p.generator("g", nil); err != nil {
-		return err
-	}
-	var got struct {
-		Children         int      `json:"children"`
-		IssuedInChildren int      `json:"issued_in_children"`
-		Errors           []string `json:"errors"`
-	}
-	if err := p.call("fork", args{"generator": "g", "forks": 200, "threads": 8, "per_child": 10}, &got); err != nil {
-		return err
-	}
-	if got.Children != 200 || got.IssuedInChildren != 0 || len(got.Errors) > 0 {
-		return fmt.Errorf("%+v, want 200 children that issue nothing", got)
-	}
-	_, err := p.take("next", args{"generator": "g"}, 100)
-	return err
 }
 
 // sleep waits for a time, within which the suite wants a fault to last.
