@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // fate says what a proxy does with a request.
@@ -43,6 +45,47 @@ type traffic struct {
 	mu         sync.Mutex
 	counts     map[string]int
 	extensions []extension // oldest first
+	windows    map[uint64]window
+}
+
+// window is what clients know of the window of a worker.
+type window struct {
+	Worker uint64 `json:"worker,string"`
+	From   int64  `json:"fromTick,string"`
+	Until  int64  `json:"untilTick,string"`
+}
+
+// granted notes a window in an answer that a client gets.
+func (t *traffic) granted(answer []byte) {
+	var a struct {
+		Grant *window `json:"grant"`
+	}
+	if json.Unmarshal(answer, &a) != nil || a.Grant == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := *a.Grant
+	if before, ok := t.windows[w.Worker]; ok {
+		w.From, w.Until = min(w.From, before.From), max(w.Until, before.Until)
+	}
+	t.windows[w.Worker] = w
+}
+
+// covers returns an error unless each ID lies in a window that a client knows.
+func (t *traffic) covers(ids []uint64) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range ids {
+		parts, err := snowflake.Default().Unpack(id)
+		if err != nil {
+			return err
+		}
+		if w, ok := t.windows[parts.Worker]; !ok || parts.Tick < w.From || parts.Tick >= w.Until {
+			return fmt.Errorf("ID %d at tick %d of worker %d is not in the window that was granted: %+v", id, parts.Tick, parts.Worker, w)
+		}
+	}
+	return nil
 }
 
 // extension is a request for a later end of a window.
@@ -55,7 +98,7 @@ type extension struct {
 
 // inFront starts a proxy for each member.
 func (s *suite) inFront(c *cluster, judge func(path string, n int) fate) (all []*proxy, err error) {
-	shared := &traffic{judge: judge, counts: make(map[string]int)}
+	shared := &traffic{judge: judge, counts: make(map[string]int), windows: make(map[uint64]window)}
 	for _, m := range c.members {
 		x := &proxy{member: m.http(), traffic: shared}
 		l, err := listen(s.ports)
@@ -104,6 +147,7 @@ func (x *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.drop || err != nil {
 		panic(http.ErrAbortHandler) // closes the connection
 	}
+	x.granted(answer)
 	maps.Copy(w.Header(), header)
 	if r.URL.Path == "/v1/members" {
 		answer = alone(answer)

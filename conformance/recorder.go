@@ -8,6 +8,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
 	"sync"
@@ -18,6 +21,7 @@ import (
 type recorder struct {
 	address string
 	listens net.Listener
+	answer  []byte // to each request
 
 	mu   sync.Mutex
 	seen bytes.Buffer
@@ -42,13 +46,19 @@ func (s *suite) record(secure bool) (*recorder, error) {
 		return nil, err
 	}
 	r := &recorder{address: l.Addr().String(), listens: l}
+	body := []byte("{}")
 	if secure {
 		cert, err := impostor()
 		if err != nil {
 			return nil, err
 		}
+		ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]})
+		if body, err = json.Marshal(map[string]string{"ca": string(ca)}); err != nil {
+			return nil, err
+		}
 		r.listens = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
 	}
+	r.answer = fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	go r.accept()
 	return r, nil
 }
@@ -77,7 +87,7 @@ func (r *recorder) accept() {
 	}
 }
 
-// read records what a client sends, and answers each part as a server that knows nothing.
+// read records the bytes of a client, and answers each part with the CA of the impostor.
 func (r *recorder) read(c net.Conn) {
 	defer c.Close()
 	buf := make([]byte, 16<<10)
@@ -90,7 +100,7 @@ func (r *recorder) read(c net.Conn) {
 		if err != nil {
 			return
 		}
-		_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"))
+		_, _ = c.Write(r.answer)
 	}
 }
 

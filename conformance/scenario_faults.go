@@ -72,6 +72,28 @@ func dropped(ctx context.Context, p *player) error {
 	return err
 }
 
+// unanswered loses all answers about windows from the second extension on. The generator issues nothing beyond the window that it knows.
+func unanswered(ctx context.Context, p *player) (err error) {
+	all, err := p.inFront(p.open, func(path string, n int) fate {
+		return fate{drop: path == "/v1/workers:extend" && n >= 2 || path == "/v1/workers:acquire" && n >= 2}
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll(all)) }()
+	if err := p.call("open", args{"client": "c", "addresses": []string{all[0].address, all[2].address}, "timeout_ms": 1000}, nil); err != nil {
+		return err
+	}
+	if err := p.generator("g", nil); err != nil {
+		return err
+	}
+	list, err := p.drain(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(all[0].covers(list), ascending(list))
+}
+
 // repeated delivers requests twice, and answers late.
 func repeated(ctx context.Context, p *player) error {
 	_, err := p.behindProxies(ctx, func(path string, n int) fate {
@@ -259,16 +281,17 @@ func pins(ctx context.Context, p *player) error {
 			return err
 		}
 		name := fmt.Sprintf("c%v", secure)
-		if err := p.call("open", args{"client": name, "addresses": []string{r.address}, "token": text, "timeout_ms": 2000}, nil); err == nil {
-			_, err = p.refused("ids", args{"client": name, "count": 1}, "PIN_MISMATCH", "UNAVAILABLE", "TIMEOUT")
-			if err != nil {
-				return err
-			}
+		if err := p.call("open", args{"client": name, "addresses": []string{r.address}, "token": text, "timeout_ms": 2000}, nil); err != nil {
+			return err
 		}
+		_, err = p.refused("ids", args{"client": name, "count": 1}, "PIN_MISMATCH", "UNAVAILABLE", "TIMEOUT")
 		_ = r.listens.Close()
 		secret := strings.Split(text, "_")[2]
 		if r.heard(secret) || r.heard("uthorization") {
 			return fmt.Errorf("a server with another certificate, or none (TLS: %v), heard the token", secure)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -172,32 +172,11 @@ func stopped(ctx context.Context, p *player) (err error) {
 	if _, err := p.take("next", args{"generator": "g"}, 100); err != nil {
 		return fmt.Errorf("just after the members stopped: %w", err)
 	}
-	var last uint64
-	for {
-		var got ids
-		err := p.call("next", args{"generator": "g", "count": 1}, &got)
-		f, refused := errors.AsType[*failure](err)
-		switch {
-		case err == nil:
-			all, err := numbers(got.IDs, 1)
-			if err != nil {
-				return err
-			}
-			last = all[0]
-			if err := sleep(ctx, 5*time.Millisecond); err != nil {
-				return err
-			}
-			if time.Since(began) > 40*time.Second {
-				return errors.New("issues 40 s after the members stopped, with a window of seconds")
-			}
-			continue
-		case !refused:
-			return err
-		case !slices.Contains([]string{"WINDOW_ENDED", "TIMEOUT", "UNAVAILABLE", "NO_LEADER"}, f.Reason):
-			return fmt.Errorf("after the window: %w, want WINDOW_ENDED", f)
-		}
-		break
+	issued, err := p.drain(ctx)
+	if err != nil {
+		return err
 	}
+	last := issued[len(issued)-1]
 	var s state
 	if err := p.call("status", args{"generator": "g"}, &s); err != nil {
 		return err
@@ -222,6 +201,35 @@ func stopped(ctx context.Context, p *player) (err error) {
 		_, err := p.take("next", args{"generator": "g"}, 10)
 		return err
 	})
+}
+
+// drain takes an ID every few milliseconds until the generator has none, because its window has ended. It returns the IDs.
+func (p *player) drain(ctx context.Context) (all []uint64, err error) {
+	for began := time.Now(); time.Since(began) < 40*time.Second; {
+		var got ids
+		err := p.call("next", args{"generator": "g", "count": 1}, &got)
+		f, refused := errors.AsType[*failure](err)
+		switch {
+		case err == nil:
+			some, err := numbers(got.IDs, 1)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, some...)
+		case !refused:
+			return nil, err
+		case !slices.Contains([]string{"WINDOW_ENDED", "TIMEOUT", "UNAVAILABLE", "NO_LEADER"}, f.Reason):
+			return nil, fmt.Errorf("after the window: %w, want WINDOW_ENDED", f)
+		case len(all) == 0:
+			return nil, fmt.Errorf("the generator issued nothing: %w", f)
+		default:
+			return all, nil
+		}
+		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("issues for 40 s, with a window of seconds")
 }
 
 // closing closes a client while its generator is in use. The cluster hears of it.
