@@ -97,8 +97,7 @@ clients: clients-typescript clients-java clients-python ## Build, lint, test and
 
 .PHONY: clients-typescript
 clients-typescript:
-	cd clients/typescript && npm ci --no-audit --no-fund && npm run build && npm run lint && npm test && npm pack --silent
-	cd clients/typescript/driver && npm install --no-save --no-package-lock --no-audit --no-fund ../snowraft-*.tgz
+	cd clients/typescript && npm ci --no-audit --no-fund && npm run build && npm run lint && npm test && npm run package
 
 .PHONY: clients-java
 clients-java:

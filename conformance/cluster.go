@@ -92,7 +92,7 @@ func (p *process) start() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	p.cmd = exec.Command(p.argv[0], p.argv[1:]...) //nolint:noctx // stop ends it
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	return p.cmd.Start()

@@ -60,7 +60,7 @@ func (s *suite) start(ctx context.Context, c client) (*driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close() // the driver has its own handle
+	defer func() { _ = log.Close() }() // the driver has its own handle
 	cmd.Stderr = log
 	d := &driver{name: c.name, cmd: cmd, ended: make(chan struct{}), waiting: make(map[int]chan answer)}
 	if d.in, err = cmd.StdinPipe(); err != nil {

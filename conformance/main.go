@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	failed, err := run(ctx, os.Args[1:])
+	failed, err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
@@ -26,7 +27,7 @@ func main() {
 }
 
 // run runs the suite and returns the number of failures.
-func run(ctx context.Context, args []string) (failed int, err error) {
+func run(ctx context.Context, args []string, out io.Writer) (failed int, err error) {
 	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
 	clients := flags.String("clients", "go,typescript,java,python,python-aio", "clients to test, separated by commas")
 	only := flags.String("only", "", "scenarios to run, separated by commas; empty: all")
@@ -40,15 +41,15 @@ func run(ctx context.Context, args []string) (failed int, err error) {
 	}
 	if *list {
 		for _, s := range scenarios {
-			fmt.Printf("%-22s %s\n", s.name, s.about)
+			fmt.Fprintf(out, "%-22s %s\n", s.name, s.about)
 		}
 		return 0, nil
 	}
-	s := &suite{count: *count, processes: *processes, ports: &ports{next: *port}}
+	s := &suite{out: out, count: *count, processes: *processes, ports: &ports{next: *port}}
 	if s.dir, err = os.MkdirTemp("", "conformance"); err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(s.dir)
+	defer func() { _ = os.RemoveAll(s.dir) }()
 	if err := s.choose(strings.Split(*clients, ","), *only); err != nil {
 		return 0, err
 	}

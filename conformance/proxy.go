@@ -170,7 +170,7 @@ func (x *proxy) forward(r *http.Request, body []byte) (status int, header http.H
 	if err != nil {
 		return 0, nil, nil, err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	answer, err = io.ReadAll(resp.Body)
 	return resp.StatusCode, resp.Header, answer, err
 }

@@ -89,7 +89,7 @@ func (r *recorder) accept() {
 
 // read records the bytes of a client, and answers each part with the CA of the impostor.
 func (r *recorder) read(c net.Conn) {
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	buf := make([]byte, 16<<10)
 	for {
 		_ = c.SetDeadline(time.Now().Add(10 * time.Second))

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ type outcome struct {
 
 // results holds the outcomes of a run.
 type results struct {
+	out       io.Writer
 	clients   []client
 	scenarios []scenario
 	mu        sync.Mutex
@@ -31,14 +33,14 @@ func (r *results) add(s scenario, c client, err error, took time.Duration) {
 	if err != nil {
 		word, why = "FAIL", ": "+strings.ReplaceAll(err.Error(), "\n", "\n     ")
 	}
-	fmt.Printf("%s  %-22s %-12s %6.1f s%s\n", word, s.name, c.name, took.Seconds(), why)
+	fmt.Fprintf(r.out, "%s  %-22s %-12s %6.1f s%s\n", word, s.name, c.name, took.Seconds(), why)
 }
 
 func (r *results) skip(s scenario, c client) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all = append(r.all, outcome{scenario: s.name, client: c.name, skipped: true})
-	fmt.Printf("n/a   %-22s %s\n", s.name, c.name)
+	fmt.Fprintf(r.out, "n/a   %-22s %s\n", s.name, c.name)
 }
 
 func (r *results) failed() (n int) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"syscall"
 	"time"
@@ -26,9 +27,7 @@ type state struct {
 // generator opens a generator and waits for its first window.
 func (p *player) generator(name string, with args) error {
 	all := args{"client": "c", "generator": name}
-	for k, v := range with {
-		all[k] = v
-	}
+	maps.Copy(all, with)
 	return p.call("generator", all, nil)
 }
 

@@ -55,7 +55,7 @@ func together(ctx context.Context, s *suite) (err error) {
 		for _, list := range all {
 			total += len(list)
 		}
-		fmt.Printf("      %d %s\n", total, of)
+		fmt.Fprintf(s.out, "      %d %s\n", total, of)
 		if err := distinct(all...); err != nil {
 			return fmt.Errorf("%s: %w", of, err)
 		}
@@ -91,7 +91,7 @@ func (s *suite) allKinds(d *driver, c client) (jobs []*job, err error) {
 	return jobs, nil
 }
 
-// forks forks a process whose threads issue.
+// forks creates child processes while threads issue.
 func forks(_ context.Context, p *player) error {
 	if err := p.connect(); err != nil {
 		return err

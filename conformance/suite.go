@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 // suite is one run of the scenarios.
 type suite struct {
 	dir       string
+	out       io.Writer // the results
 	count     int
 	processes int
 	ports     *ports
@@ -103,7 +105,7 @@ func (s *suite) close() {
 
 // play plays all scenarios with all clients. A driver that does not start is an error.
 func (s *suite) play(ctx context.Context) (*results, error) {
-	r := &results{clients: s.clients, scenarios: s.scenarios}
+	r := &results{out: s.out, clients: s.clients, scenarios: s.scenarios}
 	for _, sc := range s.scenarios {
 		if sc.together != nil {
 			began := time.Now()
@@ -114,7 +116,7 @@ func (s *suite) play(ctx context.Context) (*results, error) {
 			return nil, err
 		}
 	}
-	fmt.Printf("%d passed, %d failed\n", r.passed(), r.failed())
+	fmt.Fprintf(s.out, "%d passed, %d failed\n", r.passed(), r.failed())
 	return r, ctx.Err()
 }
 

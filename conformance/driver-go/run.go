@@ -38,7 +38,7 @@ func (d *driver) run(id int, a params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	w := &work{ctx: ctx, take: take, file: bufio.NewWriterSize(f, 1<<20), result: runResult{Errors: map[string]int{}}}
 	w.left.Store(int64(a.Count))
 	if a.Count == 0 {
