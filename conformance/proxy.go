@@ -48,7 +48,7 @@ type traffic struct {
 	windows    map[uint64]window
 }
 
-// window is what clients know of the window of a worker.
+// window holds the ticks of a worker that clients know to be granted.
 type window struct {
 	Worker uint64 `json:"worker,string"`
 	From   int64  `json:"fromTick,string"`

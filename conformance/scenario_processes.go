@@ -31,7 +31,7 @@ func together(ctx context.Context, s *suite) (err error) {
 	}
 	var (
 		mu    sync.Mutex
-		lists = make(map[string][][]uint64) // by what must be distinct
+		lists = make(map[string][][]uint64) // by kind
 		errs  []error
 		group sync.WaitGroup
 	)

@@ -11,7 +11,7 @@ var scenarios = []scenario{
 	{name: "learned", about: "learns the other members, and outlives the one that it was given", disturbs: true, play: learned},
 	{name: "stopped", about: "all members stop: the generator continues, and stops before its window's end", feature: "generator", disturbs: true, play: stopped},
 	{name: "dropped", about: "answers are lost: an extension is repeated with its ID", feature: "generator", http: true, play: dropped},
-	{name: "unanswered", about: "an answer that never comes is no grant", feature: "generator", http: true, play: unanswered},
+	{name: "unanswered", about: "a missing answer does not count as a grant", feature: "generator", http: true, play: unanswered},
 	{name: "repeated", about: "requests arrive twice, and answers late", feature: "generator", http: true, play: repeated},
 	{name: "sealed", about: "a cluster that is sealed: the generator stops at once", feature: "generator", http: true, play: sealed},
 	{name: "clock", about: "a clock that is behind or ahead issues nothing", feature: "clock", play: clocks},

@@ -42,7 +42,7 @@ func Check(t *testing.T, root, name string, v any) {
 	}
 }
 
-// Read reads the file of that name in proto/vectors into v. updated reports that the caller should write the file anew.
+// Read reads the file of that name in proto/vectors into v. updated reports that the caller should write the file again.
 func Read(t *testing.T, root, name string, v any) (updated bool) {
 	t.Helper()
 	if *update {
