@@ -31,7 +31,7 @@ func together(ctx context.Context, s *suite) (err error) {
 	}
 	var (
 		mu    sync.Mutex
-		lists = make(map[string][][]uint64) // by kind
+		lists = make(map[string][][]uint64) // keyed by kind
 		errs  []error
 		group sync.WaitGroup
 	)
