@@ -1,0 +1,187 @@
+import { performance } from "node:perf_hooks";
+import { closedError } from "./errors.js";
+import type { EventSink } from "./events.js";
+import { errorOf, faultOfAnswer, faultOfTransport, mayRepeat, type Fault } from "./fault.js";
+import { Receipts } from "./receipts.js";
+import type { Rule } from "./rules.js";
+import { Standing } from "./standing.js";
+import { TransportError, type Transport } from "./transport.js";
+import { Bell, sleep } from "./wait.js";
+import { malformed, type Json } from "./wire.js";
+
+const firstPauseMs = 10;
+const longestPauseMs = 500;
+/** Members accept no longer deadline. */
+const longestDeadlineMs = 25_000;
+
+/** CallOptions are the options of one call. */
+export interface CallOptions {
+  /** Time limit of the call with all its tries, in milliseconds; the default is that of the client. */
+  timeoutMs?: number;
+}
+
+/** Call is one call of a method. */
+export interface Call {
+  /** The end of the path, percent-encoded, and the query. */
+  readonly path?: string;
+  readonly body?: Json;
+  /** Time that the work itself takes, added to the time of each try. */
+  readonly workMs?: number;
+  /** One try may use all the time: none is reserved for another member. */
+  readonly large?: boolean;
+}
+
+type Outcome = { readonly answer: Json } | { readonly fault: Fault };
+
+/** Caller makes calls. If a member fails, it repeats the call at another member where the rule of the method allows that. */
+export class Caller {
+  readonly standing: Standing;
+  readonly receipts = new Receipts();
+  /** Rings when a member reports that the cluster is sealed. */
+  readonly sealed = new Bell();
+  readonly #transport: Transport;
+  readonly #timeoutMs: number;
+  readonly #emit: EventSink;
+  readonly #life = new AbortController();
+  readonly #end = new Bell();
+
+  constructor(seeds: readonly string[], transport: Transport, timeoutMs: number, emit: EventSink) {
+    this.standing = new Standing(seeds);
+    this.#transport = transport;
+    this.#timeoutMs = timeoutMs;
+    this.#emit = emit;
+  }
+
+  get closed(): boolean {
+    return this.#life.signal.aborted;
+  }
+
+  /** The time limit of calls without one. */
+  get timeoutMs(): number {
+    return this.#timeoutMs;
+  }
+
+  /** Makes a call with as many tries as its time allows, and returns the answer. */
+  async call(rule: Rule, call: Call, options: CallOptions = {}): Promise<Json> {
+    const deadline = performance.now() + (options.timeoutMs ?? this.#timeoutMs);
+    let round: Fault[] = []; // of the current round, in which each member is called once
+    let former: Fault[] = []; // of the previous round
+    let before: Fault | undefined; // the most specific fault of all previous rounds
+    let limit = rule.tryMs === 0 ? 0 : rule.tryMs + (call.workMs ?? 0);
+    for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
+      const { address, others } = this.standing.pick(round.map((f) => f.member), rule.leader);
+      const left = deadline - performance.now();
+      const time = limit === 0 ? left : Math.min(limit, call.large === true ? left : left / 2);
+      const outcome = await this.#try(rule, call, address, time, left);
+      if ("answer" in outcome) {
+        return outcome.answer;
+      }
+      const { fault } = outcome;
+      if (this.closed) {
+        throw closedError();
+      }
+      round.push(fault);
+      const interrupted = performance.now() >= deadline;
+      const careful = rule.repeat !== "harmless" && fault.sent && fault.reason === "";
+      const specific = (): Fault => mostSpecific(before, round);
+      if (interrupted || !mayRepeat(rule, fault)) {
+        throw errorOf(rule, careful || !interrupted ? fault : specific(), [...round, ...former], interrupted);
+      }
+      if (others) {
+        continue;
+      }
+      const worst = specific();
+      const wait = Math.max(pause, Math.min(worst.retryAfterMs ?? 0, longestPauseMs)) * (1 + Math.random() / 4);
+      const remains = deadline - performance.now();
+      const hopeless = ["WORKERS_EXHAUSTED", "FENCED"].includes(worst.reason) && (worst.retryAfterMs ?? 0) > remains;
+      if (remains < firstPauseMs || hopeless || round.every((f) => f.reason === "PIN_MISMATCH")) {
+        throw errorOf(rule, worst, [...round, ...former], remains < firstPauseMs);
+      }
+      await sleep(Math.min(wait, remains / 2), [this.#end]);
+      if (this.closed) {
+        throw closedError();
+      }
+      before = worst;
+      former = round;
+      round = [];
+      limit *= 2;
+    }
+  }
+
+  async #try(rule: Rule, call: Call, address: string, timeoutMs: number, leftMs: number): Promise<Outcome> {
+    if (this.closed) {
+      throw closedError();
+    }
+    const done = this.standing.begin(address);
+    const began = performance.now();
+    let outcome: Outcome;
+    try {
+      const answer = await this.#transport.send(address, {
+        verb: rule.verb,
+        path: rule.path + (call.path ?? ""),
+        body: call.body === undefined ? undefined : JSON.stringify(call.body),
+        headers: {
+          "Grpc-Timeout": `${Math.max(1, Math.floor(Math.min(timeoutMs, leftMs, longestDeadlineMs)))}m`,
+          ...(rule.receipt ? this.receipts.headers() : {}),
+        },
+        timeoutMs,
+        signal: this.#life.signal,
+      });
+      outcome = answer.status >= 200 && answer.status < 300 ? { answer: parse(answer.body) } : { fault: faultOfAnswer(answer, address) };
+    } catch (error) {
+      if (!(error instanceof TransportError)) {
+        throw error;
+      }
+      outcome = { fault: faultOfTransport(error, address) };
+    } finally {
+      done();
+    }
+    this.#note(rule, address, performance.now() - began, outcome);
+    return outcome;
+  }
+
+  /** Learns from the outcome of a try. */
+  #note(rule: Rule, address: string, tookMs: number, outcome: Outcome): void {
+    if ("answer" in outcome) {
+      this.receipts.keep(outcome.answer);
+      this.standing.trust(address);
+      this.#emit({ type: "try", method: rule.path, member: address, tookMs });
+      return;
+    }
+    const { fault } = outcome;
+    if (fault.late && tookMs >= rule.suspectMs) {
+      this.standing.suspect(address);
+    } else if (fault.reason !== "") {
+      this.standing.trust(address);
+    }
+    this.#emit({ type: "try", method: rule.path, member: address, tookMs, error: errorOf(rule, fault, [], false) });
+    if (fault.reason === "SET_BACK") {
+      this.sealed.ring();
+    }
+  }
+
+  /** Ends all calls with CLOSED. */
+  close(): void {
+    this.#life.abort();
+    this.#end.ring();
+    this.#transport.close();
+  }
+}
+
+/** mostSpecific returns the latest fault with a member's reason; without one, the latest fault. */
+function mostSpecific(before: Fault | undefined, round: readonly Fault[]): Fault {
+  return round.reduce<Fault | undefined>((best, f) => (best === undefined || f.reason !== "" || best.reason === "" ? f : best), before) as Fault;
+}
+
+function parse(body: string): Json {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    value = undefined;
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw malformed("no JSON object");
+  }
+  return value as Json;
+}

@@ -1,0 +1,148 @@
+import { readFileSync } from "node:fs";
+import { Caller, type CallOptions } from "./caller.js";
+import { closedError, invalid } from "./errors.js";
+import { sinkOf, type EventSink, type Logger } from "./events.js";
+import { Generator, type GeneratorOptions } from "./generator.js";
+import { Ids } from "./ids.js";
+import { Members } from "./members.js";
+import { Transport } from "./transport.js";
+import { trustOf, type Credentials } from "./trust.js";
+
+/** ClientOptions are the options of a {@link Client}. */
+export interface ClientOptions extends Credentials {
+  /** Addresses of some members, host:port of their HTTP ports; the port is 7701 by default. */
+  addresses: readonly string[];
+  /** File with CAs in PEM, instead of `ca`. */
+  caFile?: string;
+  /** Time limit of calls with all their tries, in milliseconds; the default is 10,000. */
+  timeoutMs?: number;
+  /** Logger for events that concern operators; silent by default. */
+  logger?: Logger;
+  /** Takes events, for metrics and health. It must be fast. */
+  onEvent?: EventSink;
+}
+
+/** LayoutOptions choose a layout, "default" by default. */
+export interface LayoutOptions extends CallOptions {
+  layout?: string;
+}
+
+const defaultPort = "7701";
+const defaultTimeoutMs = 10_000;
+
+interface Closable {
+  close(options?: CallOptions): Promise<void>;
+}
+
+/**
+ * Client requests IDs and numbers from the members of a cluster. Nothing is sent before the first call. Worker threads and
+ * processes of a cluster need a client each.
+ */
+export class Client {
+  readonly #caller: Caller;
+  readonly #members: Members;
+  readonly #emit: EventSink;
+  readonly #ids = new Map<string, Ids>();
+  readonly #open = new Set<Closable>();
+  #closing: Promise<void> | undefined;
+
+  /** Throws a SnowraftError with the reason INVALID_ARGUMENT if an option is invalid. */
+  constructor(options: ClientOptions) {
+    const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
+    if (!(timeoutMs > 0)) {
+      throw invalid(`timeout ${timeoutMs} ms: must be greater than 0`);
+    }
+    const seeds = seedsOf(options.addresses);
+    const ca = options.caFile === undefined ? options.ca : readFileSync(options.caFile, "utf8");
+    const trust = trustOf({ ...options, ...(ca === undefined ? {} : { ca }) });
+    this.#emit = sinkOf(options.logger, options.onEvent);
+    this.#caller = new Caller(seeds, new Transport(trust), timeoutMs, this.#emit);
+    this.#members = new Members(this.#caller, seeds);
+  }
+
+  #begin(): Caller {
+    if (this.#closing !== undefined) {
+      throw closedError();
+    }
+    this.#members.start();
+    return this.#caller;
+  }
+
+  #idsOf(layout: string | undefined): Ids {
+    const caller = this.#begin();
+    const name = layout ?? "default";
+    let ids = this.#ids.get(name);
+    if (ids === undefined) {
+      ids = new Ids(caller, name, this.#emit);
+      this.#ids.set(name, ids);
+    }
+    return ids;
+  }
+
+  /** Returns one ID. Concurrent calls share requests. IDs of different calls are in no order. */
+  async nextId(options: LayoutOptions = {}): Promise<bigint> {
+    return this.#idsOf(options.layout).next(options);
+  }
+
+  /** Returns one ID as a decimal text. */
+  async nextIdString(options: LayoutOptions = {}): Promise<string> {
+    return (await this.nextId(options)).toString();
+  }
+
+  /** Returns count IDs, 1 to 1,000,000, in no order. */
+  async ids(count: number, options: LayoutOptions = {}): Promise<bigint[]> {
+    return this.#idsOf(options.layout).batch(count, options);
+  }
+
+  /** Returns count UUIDs of version 7, 1 to 100,000. */
+  async uuids(count: number, options: LayoutOptions = {}): Promise<string[]> {
+    return this.#idsOf(options.layout).uuids(count, options);
+  }
+
+  /** Returns a generator, which issues IDs synchronously from memory. It leases workers in the background; see its ready. */
+  generator(options: GeneratorOptions = {}): Generator {
+    const caller = this.#begin();
+    const generator: Generator = new Generator(caller, this.#emit, options, () => this.#open.delete(generator));
+    this.#open.add(generator);
+    return generator;
+  }
+
+  /**
+   * Closes the generators, buffers and blocks of the client, and the connections. Calls in progress and later calls fail with
+   * CLOSED. It rejects if a worker or numbers could not be returned to the cluster.
+   */
+  close(options: CallOptions = {}): Promise<void> {
+    this.#closing ??= this.#close(options);
+    return this.#closing;
+  }
+
+  async #close(options: CallOptions): Promise<void> {
+    this.#members.stop();
+    const ended = await Promise.allSettled([...this.#open].map((object) => object.close(options)));
+    this.#caller.close();
+    const failed = ended.find((end) => end.status === "rejected");
+    if (failed !== undefined) {
+      throw failed.reason;
+    }
+  }
+}
+
+/** seedsOf checks addresses, adds the default port and removes repetitions. */
+function seedsOf(addresses: readonly string[]): string[] {
+  if (addresses.length === 0) {
+    throw invalid("missing address; give the address of at least one member");
+  }
+  return [...new Set(addresses.map((given) => {
+    let address = given;
+    if (/^[^[\]]*:[^[\]]*:/.test(address)) {
+      address = `[${address}]:${defaultPort}`; // a bare IPv6 address
+    } else if (!/:\d+$/.test(address)) {
+      address += `:${defaultPort}`;
+    }
+    const match = /^(\[[0-9a-fA-F:.%]+\]|[^\s:/[\]@]+):(\d{1,5})$/.exec(address);
+    if (match === null || Number(match[2]) < 1 || Number(match[2]) > 65_535) {
+      throw invalid(`member address ${JSON.stringify(given)}: expected host:port`);
+    }
+    return address;
+  }))];
+}

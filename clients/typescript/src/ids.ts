@@ -1,0 +1,111 @@
+import type { Caller, CallOptions } from "./caller.js";
+import { Coalescer } from "./coalescer.js";
+import { checkCount } from "./errors.js";
+import type { EventSink } from "./events.js";
+import { rules } from "./rules.js";
+import { int64, list, malformed, safe, type Json } from "./wire.js";
+
+/** Range is count IDs on one worker within one tick: first, first + step, and so on. */
+export interface Range {
+  readonly first: bigint;
+  readonly count: number;
+  readonly step: bigint;
+}
+
+const mostIds = 1_000_000;
+const mostUuids = 100_000;
+/** A greater number of IDs takes as long as its ticks last, on any member. */
+const quickCount = 4_096;
+/** The time for an ID in layouts with few IDs per tick. */
+const perIdMs = 0.25;
+
+/** Ids requests IDs of one layout from members. */
+export class Ids {
+  readonly #caller: Caller;
+  readonly #layout: string;
+  readonly #calls: Coalescer<readonly Range[]>;
+
+  constructor(caller: Caller, layout: string, emit: EventSink) {
+    this.#caller = caller;
+    this.#layout = layout;
+    this.#calls = new Coalescer((count, timeoutMs) => this.fetch(count, 0n, { timeoutMs }), () => false, caller.timeoutMs, emit);
+  }
+
+  async next(options: CallOptions): Promise<bigint> {
+    const { answer, offset } = await this.#calls.take(1, options);
+    return at(answer, offset);
+  }
+
+  async batch(count: number, options: CallOptions): Promise<bigint[]> {
+    checkCount(count, mostIds, "IDs");
+    const { answer, offset } = await this.#calls.take(count, options);
+    return part(answer, offset, count);
+  }
+
+  /** Requests IDs greater than after, in a request of their own. */
+  async fetch(count: number, after: bigint, options: CallOptions): Promise<readonly Range[]> {
+    const answer = await this.#caller.call(rules.generateIds, {
+      body: { layout: this.#layout, count, packed: false, ...(after === 0n ? {} : { after: `${after}` }) },
+      workMs: count * perIdMs,
+      large: count > quickCount,
+    }, options);
+    return rangesOf(answer, count, after);
+  }
+
+  async uuids(count: number, options: CallOptions): Promise<string[]> {
+    checkCount(count, mostUuids, "UUIDs");
+    const answer = await this.#caller.call(rules.generateUuids, {
+      body: { layout: this.#layout, count }, workMs: count * perIdMs, large: count > quickCount,
+    }, options);
+    const uuids = list(answer, "uuids");
+    if (uuids.length !== count || !uuids.every((uuid) => typeof uuid === "string")) {
+      throw malformed(`${uuids.length} UUIDs instead of the ${count} requested`);
+    }
+    return uuids as string[];
+  }
+}
+
+/** rangesOf returns the ranges of an answer, and throws unless they hold count IDs greater than after. */
+function rangesOf(answer: Json, count: number, after: bigint): readonly Range[] {
+  let sum = 0;
+  const ranges = (list(answer, "ranges") as Json[]).map((json) => {
+    const range = { first: int64(json["first"], "first"), count: safe(json["count"], "count"), step: int64(json["step"], "step") };
+    sum += range.count;
+    const last = range.first + BigInt(range.count - 1) * range.step;
+    if (range.count < 1 || range.first <= after || (range.step <= 0n && range.count > 1) || BigInt.asIntN(64, last) !== last) {
+      throw malformed(`${range.count} IDs from ${range.first} by ${range.step} after ${after}`);
+    }
+    return range;
+  });
+  if (sum !== count) {
+    throw malformed(`${sum} IDs instead of the ${count} requested`);
+  }
+  return ranges;
+}
+
+/** at returns the ID at an index of ranges. */
+function at(ranges: readonly Range[], index: number): bigint {
+  let left = index;
+  for (const range of ranges) {
+    if (left < range.count) {
+      return range.first + BigInt(left) * range.step;
+    }
+    left -= range.count;
+  }
+  throw new RangeError(`index ${index}`);
+}
+
+/** part returns count IDs of ranges from an index on. */
+function part(ranges: readonly Range[], offset: number, count: number): bigint[] {
+  const ids: bigint[] = [];
+  let skip = offset;
+  for (const range of ranges) {
+    let id = range.first + BigInt(skip) * range.step;
+    for (let i = skip; i < range.count && ids.length < count; i++) {
+      ids.push(id);
+      id += range.step;
+    }
+    skip = Math.max(0, skip - range.count);
+  }
+  return ids;
+}

@@ -1,0 +1,17 @@
+/**
+ * Client of Snowraft: unique 64-bit IDs and sequence numbers, issued by the cluster or, synchronously, in this process.
+ *
+ * @packageDocumentation
+ */
+export { Client, type ClientOptions, type LayoutOptions } from "./client.js";
+export type { CallOptions } from "./caller.js";
+export type { Clock } from "./clock.js";
+export { encodings, encodeText, decodeText, type Encoding } from "./encoding.js";
+export { SnowraftError, type ErrorDetails } from "./errors.js";
+export type { ClientEvent, EventSink, Logger } from "./events.js";
+export type { Generator, GeneratorOptions, GeneratorStatus, LaneStatus } from "./generator.js";
+export { jsonReplacer } from "./json.js";
+export { Layout, parseFields, type Decoded, type Field, type FieldBits, type LayoutSpec, type Parts, type Span } from "./layout.js";
+export { preset, presetNames } from "./presets.js";
+export type { Credentials } from "./trust.js";
+export { version } from "./process.js";

@@ -1,0 +1,82 @@
+import { performance } from "node:perf_hooks";
+
+/** The time for which a member that did not answer in time is called only if no other one is left. */
+const suspicionMs = 5_000;
+
+/** Standing is what a client knows of the members, by address. */
+export class Standing {
+  #addresses: readonly string[];
+  #leader = "";
+  readonly #suspects = new Map<string, number>();
+  readonly #calls = new Map<string, number>();
+
+  constructor(seeds: readonly string[]) {
+    this.#addresses = seeds;
+  }
+
+  /** The addresses in use. */
+  get addresses(): readonly string[] {
+    return this.#addresses;
+  }
+
+  /** Sets the addresses in use and that of the leader; empty if unknown. */
+  learn(addresses: readonly string[], leader: string): void {
+    this.#addresses = addresses;
+    this.#leader = leader;
+    for (const address of this.#suspects.keys()) {
+      if (!addresses.includes(address)) {
+        this.#suspects.delete(address);
+      }
+    }
+  }
+
+  suspect(address: string): void {
+    this.#suspects.set(address, performance.now() + suspicionMs);
+    if (this.#leader === address) {
+      this.#leader = "";
+    }
+  }
+
+  trust(address: string): void {
+    this.#suspects.delete(address);
+  }
+
+  /**
+   * Returns the address to call next, and whether there are others left after it. It prefers members that were not tried,
+   * then those that are not suspected, then the leader if toLeader, then those with the fewest calls.
+   */
+  pick(tried: readonly string[], toLeader: boolean): { address: string; others: boolean } {
+    const now = performance.now();
+    let best = "";
+    let least = Infinity;
+    let fresh = 0;
+    for (const address of this.#addresses) {
+      const isTried = tried.includes(address);
+      fresh += isTried ? 0 : 1;
+      const objection = (isTried ? 8 : 0) + ((this.#suspects.get(address) ?? 0) > now ? 4 : 0) +
+        (toLeader && address !== this.#leader ? 2 : 0) +
+        Math.min(1, (this.#calls.get(address) ?? 0) / 100) + Math.random() / 200;
+      if (objection < least) {
+        least = objection;
+        best = address;
+      }
+    }
+    return { address: best, others: fresh > 1 };
+  }
+
+  /** Counts a call to a member until the result is called. */
+  begin(address: string): () => void {
+    this.#calls.set(address, (this.#calls.get(address) ?? 0) + 1);
+    if (this.#suspects.has(address)) {
+      this.suspect(address); // if the member still hangs, only one call waits for it
+    }
+    return () => {
+      const left = (this.#calls.get(address) ?? 1) - 1;
+      if (left > 0) {
+        this.#calls.set(address, left);
+      } else {
+        this.#calls.delete(address);
+      }
+    };
+  }
+}

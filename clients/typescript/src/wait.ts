@@ -1,0 +1,41 @@
+/** Bell wakes everyone who waits for it. */
+export class Bell {
+  #waiting = new Set<() => void>();
+
+  /** Calls wake once at the next ring. The result cancels that. */
+  once(wake: () => void): () => void {
+    this.#waiting.add(wake);
+    return () => this.#waiting.delete(wake);
+  }
+
+  ring(): void {
+    const waiting = this.#waiting;
+    this.#waiting = new Set();
+    for (const wake of waiting) {
+      wake();
+    }
+  }
+}
+
+/**
+ * sleep waits for ms milliseconds or until a bell rings. background sleeps do not keep the process alive.
+ */
+export function sleep(ms: number, bells: readonly Bell[] = [], background = false): Promise<void> {
+  return new Promise((resolve) => {
+    const cancels: (() => void)[] = [];
+    const timer = setTimeout(done, Math.min(Math.max(0, ms), 0x7fffffff));
+    function done(): void {
+      clearTimeout(timer);
+      for (const cancel of cancels) {
+        cancel();
+      }
+      resolve();
+    }
+    for (const bell of bells) {
+      cancels.push(bell.once(done));
+    }
+    if (background) {
+      timer.unref();
+    }
+  });
+}
