@@ -1,5 +1,5 @@
 import { SnowraftError } from "./errors.js";
-import { mayBeDone, repeatOf } from "./reasons.js";
+import { mayBeDone, repeatOf, type Repeat } from "./reasons.js";
 import type { Rule } from "./rules.js";
 import type { Answer, TransportError } from "./transport.js";
 import type { Json } from "./wire.js";
@@ -16,15 +16,15 @@ export interface Fault {
   readonly sent: boolean;
   /** Whether no answer came in time. */
   readonly late: boolean;
-  /** Whether the answer came from something that is no member. */
-  readonly foreign: boolean;
+  /** Whether no member decided: a request that was sent may have been done. */
+  readonly undecided: boolean;
 }
 
 /** faultOfTransport returns the failure of a request without an answer. */
 export function faultOfTransport(error: TransportError, member: string): Fault {
   return {
     member, reason: error.reason ?? "", message: error.late ? "no answer in time" : error.message, retryAfterMs: undefined, metadata: {},
-    sent: error.sent, late: error.late, foreign: false,
+    sent: error.sent, late: error.late, undecided: true,
   };
 }
 
@@ -40,7 +40,7 @@ export function faultOfAnswer(answer: Answer, member: string): Fault {
   } catch {
     const tls = answer.status === 400 && answer.body.includes("HTTPS");
     return {
-      ...base, reason: "", foreign: !tls,
+      ...base, reason: "", undecided: !tls, // a proxy may have forwarded the request
       message: tls
         ? "the port speaks TLS; it needs a token with a pin, a CA or tls"
         : `not a Snowraft member (possibly a proxy): HTTP status ${answer.status}`,
@@ -59,7 +59,8 @@ export function faultOfAnswer(answer: Answer, member: string): Fault {
       retryAfterMs = Math.ceil(Number(delay.slice(0, -1)) * 1000);
     }
   }
-  return { ...base, reason, metadata, retryAfterMs, message: status["message"] as string, late: answer.status === 504, foreign: false };
+  return { ...base, reason, metadata, retryAfterMs, message: status["message"] as string,
+    late: answer.status === 504, undecided: reason === "" && [1, 4, 14].includes(status["code"] as number) };
 }
 
 /** mayRepeat reports whether to try a call again after a fault. */
@@ -67,18 +68,15 @@ export function mayRepeat(rule: Rule, fault: Fault): boolean {
   if (rule.repeat === "never") {
     return false;
   }
-  const harmless = rule.repeat === "harmless";
-  if (fault.foreign) {
-    return harmless; // a proxy may have forwarded the request
-  }
-  if (fault.reason === "") {
-    return harmless || !fault.sent;
-  }
-  if (fault.reason === "PIN_MISMATCH") {
-    return true; // another member may be of the cluster
-  }
   const repeat = repeatOf(fault.reason);
-  return repeat === "yes" || (repeat === "method" && harmless);
+  return fault.reason === "PIN_MISMATCH" || // another member may be of the cluster
+    repeat === "yes" || isSafe(rule, fault, repeat);
+}
+
+/** isSafe reports whether a repetition does no harm after a fault whose outcome is unknown. */
+function isSafe(rule: Rule, fault: Fault, repeat: Repeat): boolean {
+  const harmless = rule.repeat === "harmless";
+  return fault.reason === "" ? fault.undecided && (harmless || !fault.sent) : repeat === "method" && harmless;
 }
 
 function part(fault: Fault): string {
@@ -90,14 +88,11 @@ export function errorOf(rule: Rule, fault: Fault, others: readonly Fault[], inte
   const also = others.filter((other, i) =>
     other.member !== fault.member && others.findIndex((o) => o.member === other.member) === i);
   const single = (f: Fault, message: string, errors: SnowraftError[]): SnowraftError => {
-    const reason = f.reason !== "" ? f.reason : f.sent && f.late ? "TIMEOUT" : "UNAVAILABLE";
-    const unknown = rule.changes && (f.reason === "" ? f.sent : mayBeDone(f.reason));
     const repeat = repeatOf(f.reason);
     return new SnowraftError(message, {
-      reason,
-      retry: f.reason === "" ? rule.repeat === "harmless" || !f.sent
-        : repeat === "yes" || repeat === "later" || (repeat === "method" && rule.repeat === "harmless"),
-      unknown,
+      reason: f.reason !== "" ? f.reason : !f.undecided ? "UNSUPPORTED" : f.sent && f.late ? "TIMEOUT" : "UNAVAILABLE",
+      retry: repeat === "yes" || repeat === "later" || isSafe(rule, f, repeat),
+      unknown: f.reason === "" ? f.undecided && f.sent : mayBeDone(f.reason),
       retryAfterMs: f.retryAfterMs,
       member: f.member === "" ? undefined : f.member,
       errors,

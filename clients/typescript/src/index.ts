@@ -14,4 +14,5 @@ export { jsonReplacer } from "./json.js";
 export { Layout, parseFields, type Decoded, type Field, type FieldBits, type LayoutSpec, type Parts, type Span } from "./layout.js";
 export { preset, presetNames } from "./presets.js";
 export type { Credentials } from "./trust.js";
+export { fromUuid, toUuid } from "./uuid.js";
 export { version } from "./process.js";

@@ -206,6 +206,11 @@ export class Layout {
     return id;
   }
 
+  /** Returns the tick that contains an instant, in Unix milliseconds. It rounds down, and may be negative or beyond the time field. */
+  tickAt(ms: number): bigint {
+    return BigInt(Math.floor((ms - this.epochAtMs) / this.unitMs));
+  }
+
   /** Returns the start of a tick in Unix milliseconds. */
   millisAt(tick: bigint): number {
     return Number(BigInt(this.epochAtMs) + tick * BigInt(this.unitMs));

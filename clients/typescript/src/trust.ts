@@ -94,35 +94,41 @@ export function tlsOptions(trust: Exclude<Trust, { kind: "clear" }>): tls.Connec
   return { minVersion: "TLSv1.2", ...(trust.ca === undefined ? {} : { ca: trust.ca }) };
 }
 
-/** verifyPins throws unless an authority with one of the pins issued the server's certificate. It looks at no clock. */
+/** verifyPins throws unless an authority with one of the pins issued the server's certificate. */
 export function verifyPins(socket: tls.TLSSocket, pins: readonly string[]): void {
-  const peer = socket.getPeerCertificate(true);
-  if (peer.raw === undefined) {
+  const chain: X509Certificate[] = [];
+  for (let at: tls.DetailedPeerCertificate | undefined = socket.getPeerCertificate(true); at?.raw !== undefined; at = at.issuerCertificate) {
+    const certificate = new X509Certificate(at.raw);
+    if (chain.some((known) => known.fingerprint256 === certificate.fingerprint256)) {
+      break; // an authority is its own issuer
+    }
+    chain.push(certificate);
+  }
+  verifyChain(chain, pins);
+}
+
+/**
+ * verifyChain throws unless an authority with one of the pins issued the first certificate of a chain. It looks at no clock and
+ * no name.
+ */
+export function verifyChain(chain: readonly X509Certificate[], pins: readonly string[]): void {
+  const [leaf, ...others] = chain;
+  if (leaf === undefined) {
     throw mismatch("the server has no certificate");
   }
-  const leaf = new X509Certificate(peer.raw);
-  const seen = new Set<string>([leaf.fingerprint256]);
-  for (let at = peer.issuerCertificate; at?.raw !== undefined; at = at.issuerCertificate) {
-    const ca = new X509Certificate(at.raw);
-    if (seen.has(ca.fingerprint256)) {
-      break;
-    }
-    seen.add(ca.fingerprint256);
-    if (!pins.includes(pinOf(ca))) {
-      continue;
-    }
-    if (!ca.ca || !leaf.checkIssued(ca) || !leaf.verify(ca.publicKey)) {
-      throw mismatch("the cluster's CA did not issue the certificate");
-    }
-    if (leaf.keyUsage !== undefined && !leaf.keyUsage.includes(serverAuth)) {
-      throw mismatch("the certificate is not for servers");
-    }
-    return;
+  const ca = others.find((certificate) => pins.includes(pinOf(certificate)));
+  if (ca === undefined) {
+    const issuer = /^CN=Snowraft cluster ([0-9a-f]{16})$/m.exec(leaf.issuer)?.[1];
+    throw mismatch(issuer === undefined
+      ? "certificate not issued by a cluster secret"
+      : `certificate issued by another cluster secret (${issuer})`);
   }
-  const issuer = /^CN=Snowraft cluster ([0-9a-f]{16})$/m.exec(leaf.issuer)?.[1];
-  throw mismatch(issuer === undefined
-    ? "certificate not issued by a cluster secret"
-    : `certificate issued by another cluster secret (${issuer})`);
+  if (!ca.ca || !leaf.checkIssued(ca) || !leaf.verify(ca.publicKey)) {
+    throw mismatch("the cluster's CA did not issue the certificate");
+  }
+  if (leaf.keyUsage !== undefined && !leaf.keyUsage.includes(serverAuth)) {
+    throw mismatch("the certificate is not for servers");
+  }
 }
 
 function mismatch(why: string): SnowraftError {
