@@ -1,12 +1,20 @@
 import { readFileSync } from "node:fs";
+import { Blocks, type BlocksOptions } from "./blocks.js";
+import { Buffer, type BufferOptions } from "./buffer.js";
 import { Caller, type CallOptions } from "./caller.js";
 import { closedError, invalid } from "./errors.js";
 import { sinkOf, type EventSink, type Logger } from "./events.js";
 import { Generator, type GeneratorOptions } from "./generator.js";
 import { Ids } from "./ids.js";
+import { layoutOf, type Layout } from "./layout.js";
 import { Members } from "./members.js";
+import { rules } from "./rules.js";
+import { Sequence } from "./sequence.js";
+import type { ChangeOptions, SequenceInfo, SequenceSettings, SequenceSpec } from "./sequence_spec.js";
+import { createSequence, deleteSequence, getSequence, updateSequence } from "./sequences.js";
 import { Transport } from "./transport.js";
 import { trustOf, type Credentials } from "./trust.js";
+import { object } from "./wire.js";
 
 /** ClientOptions are the options of a {@link Client}. */
 export interface ClientOptions extends Credentials {
@@ -43,6 +51,7 @@ export class Client {
   readonly #members: Members;
   readonly #emit: EventSink;
   readonly #ids = new Map<string, Ids>();
+  readonly #sequences = new Map<string, Sequence>();
   readonly #open = new Set<Closable>();
   #closing: Promise<void> | undefined;
 
@@ -105,6 +114,57 @@ export class Client {
     const generator: Generator = new Generator(caller, this.#emit, options, () => this.#open.delete(generator));
     this.#open.add(generator);
     return generator;
+  }
+
+  /** Returns a buffer of IDs that it requests in advance, and begins to fill it. */
+  buffer(options: BufferOptions = {}): Buffer {
+    const buffer: Buffer = new Buffer(this.#idsOf(options.layout), options, () => this.#open.delete(buffer));
+    this.#open.add(buffer);
+    return buffer;
+  }
+
+  /** Returns the issuer of a sequence's numbers, from members. The sequence must exist when numbers are requested. */
+  sequence(name: string): Sequence {
+    const caller = this.#begin();
+    let sequence = this.#sequences.get(name);
+    if (sequence === undefined) {
+      sequence = new Sequence(caller, name, this.#emit);
+      this.#sequences.set(name, sequence);
+    }
+    return sequence;
+  }
+
+  /** Returns the issuer of a relaxed sequence's numbers from memory. It requests nothing before its first use. */
+  blocks(name: string, options: BlocksOptions = {}): Blocks {
+    const caller = this.#begin();
+    const blocks: Blocks = new Blocks(caller, this.#emit, name, options, () => this.#open.delete(blocks));
+    this.#open.add(blocks);
+    return blocks;
+  }
+
+  /** Creates a sequence and returns it. If an equal one exists, it returns that; another one of the name is SEQUENCE_EXISTS. */
+  async createSequence(spec: SequenceSpec, options: ChangeOptions = {}): Promise<SequenceInfo> {
+    return createSequence(this.#begin(), spec, options);
+  }
+
+  /** Returns the sequence of a name, as the leader has it; UNKNOWN_SEQUENCE without one. */
+  async getSequence(name: string, options: CallOptions = {}): Promise<SequenceInfo> {
+    return getSequence(this.#begin(), name, options);
+  }
+
+  /** Changes settings of a sequence; the others keep their values. If the error says unknown, the change may have been made. */
+  async updateSequence(name: string, settings: SequenceSettings, options: ChangeOptions = {}): Promise<SequenceInfo> {
+    return updateSequence(this.#begin(), name, settings, options);
+  }
+
+  /** Deletes a sequence. The cluster remembers its numbers, so that a later one of the name does not repeat them. */
+  async deleteSequence(name: string, options: ChangeOptions = {}): Promise<void> {
+    return deleteSequence(this.#begin(), name, options);
+  }
+
+  /** Returns a layout of the cluster, to decode its IDs offline. */
+  async getLayout(name: string, options: CallOptions = {}): Promise<Layout> {
+    return layoutOf(object(await this.#begin().call(rules.getLayout, { path: encodeURIComponent(name) }, options), "layout"));
   }
 
   /**

@@ -10,7 +10,6 @@ const overdueMs = 5;
 const mostInFlight = 64;
 /** The greatest count of a shared request of one caller: a greater one would delay the others. */
 const mostShared = 1_000;
-const mostCount = 1_000_000;
 
 /** Share is a caller's part of an answer: the items from offset on. */
 export interface Share<A> {
@@ -40,6 +39,7 @@ export class Coalescer<A> {
   readonly #divides: (error: unknown) => boolean;
   readonly #timeoutMs: number;
   readonly #emit: EventSink;
+  readonly #mostCount: number;
   #open: Batch<A> | undefined;
   #inFlight = 0;
   #fresh = 0;
@@ -48,27 +48,42 @@ export class Coalescer<A> {
   /** divides reports whether an error of a shared request need not apply to each of its callers: then each makes a call of its own. */
   constructor(
     fetch: (count: number, timeoutMs: number) => Promise<A>, divides: (error: unknown) => boolean, timeoutMs: number, emit: EventSink,
+    mostCount: number,
   ) {
     this.#fetch = fetch;
     this.#divides = divides;
     this.#timeoutMs = timeoutMs;
     this.#emit = emit;
+    this.#mostCount = mostCount;
   }
 
   /** Requests count items. */
   async take(count: number, options: CallOptions): Promise<Share<A>> {
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
-    if (count > mostShared || options.timeoutMs !== undefined) {
+    if (count > mostShared) {
       return { answer: await this.#fetch(count, timeoutMs), offset: 0 };
     }
-    return new Promise((resolve, reject) => this.#join(count, timeoutMs, resolve, reject));
+    return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
+      if (timeoutMs < this.#timeoutMs) { // the shared request may take longer
+        timer = setTimeout(() => reject(late()), timeoutMs);
+      }
+      this.#join(count, timeoutMs, (share) => {
+        clearTimeout(timer);
+        resolve(share);
+      }, (error) => {
+        clearTimeout(timer);
+        reject(error);
+      });
+    });
   }
 
   #join(count: number, timeoutMs: number, resolve: Caller<A>["resolve"], reject: Caller<A>["reject"]): void {
-    if (this.#open !== undefined && this.#open.count + count > mostCount) {
+    if (this.#open !== undefined && this.#open.count + count > this.#mostCount) {
       this.#begin();
     }
-    const open = (this.#open ??= { callers: [], count: 0, deadline: performance.now() + timeoutMs });
+    const open = (this.#open ??= { callers: [], count: 0, deadline: 0 });
+    open.deadline = Math.max(open.deadline, performance.now() + timeoutMs);
     open.callers.push({ count, offset: open.count, resolve, reject });
     open.count += count;
     this.#schedule();
@@ -127,4 +142,8 @@ export class Coalescer<A> {
       }
     });
   }
+}
+
+function late(): SnowraftError {
+  return new SnowraftError("snowraft: no answer in time", { reason: "TIMEOUT", retry: true, unknown: true });
 }

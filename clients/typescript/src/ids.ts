@@ -28,7 +28,7 @@ export class Ids {
   constructor(caller: Caller, layout: string, emit: EventSink) {
     this.#caller = caller;
     this.#layout = layout;
-    this.#calls = new Coalescer((count, timeoutMs) => this.fetch(count, 0n, { timeoutMs }), () => false, caller.timeoutMs, emit);
+    this.#calls = new Coalescer((count, timeoutMs) => this.fetch(count, 0n, { timeoutMs }), () => false, caller.timeoutMs, emit, mostIds);
   }
 
   async next(options: CallOptions): Promise<bigint> {

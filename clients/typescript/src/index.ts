@@ -3,6 +3,8 @@
  *
  * @packageDocumentation
  */
+export type { Blocks, BlocksOptions } from "./blocks.js";
+export type { Buffer, BufferOptions } from "./buffer.js";
 export { Client, type ClientOptions, type LayoutOptions } from "./client.js";
 export type { CallOptions } from "./caller.js";
 export type { Clock } from "./clock.js";
@@ -12,7 +14,10 @@ export type { ClientEvent, EventSink, Logger } from "./events.js";
 export type { Generator, GeneratorOptions, GeneratorStatus, LaneStatus } from "./generator.js";
 export { jsonReplacer } from "./json.js";
 export { Layout, parseFields, type Decoded, type Field, type FieldBits, type LayoutSpec, type Parts, type Span } from "./layout.js";
+export type { Numbers } from "./numbers.js";
 export { preset, presetNames } from "./presets.js";
+export type { OnceOptions, Sequence } from "./sequence.js";
+export type { ChangeOptions, SequenceInfo, SequenceSettings, SequenceSpec } from "./sequence_spec.js";
 export type { Credentials } from "./trust.js";
 export { fromUuid, toUuid } from "./uuid.js";
 export { version } from "./process.js";

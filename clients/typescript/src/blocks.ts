@@ -1,0 +1,410 @@
+import { performance } from "node:perf_hooks";
+import type { Caller, CallOptions } from "./caller.js";
+import { read, systemClock, type Reading } from "./clock.js";
+import { checkCount, closedError, invalid, SnowraftError } from "./errors.js";
+import type { EventSink } from "./events.js";
+import { Ledger } from "./ledger.js";
+import type { Numbers } from "./numbers.js";
+import { Pacer } from "./pacer.js";
+import { osRandom } from "./random.js";
+import { setBack } from "./refusals.js";
+import { rules } from "./rules.js";
+import { blockOf, isPlausible, Stock, type Block } from "./stock.js";
+import { Bell, sleep } from "./wait.js";
+import { malformed, object, text, uint64 } from "./wire.js";
+
+/** BlocksOptions are the options of {@link Blocks}. */
+export interface BlocksOptions {
+  /** Numbers in the first block, 1 to 1,000,000; the default is 100. Later sizes follow the rate of use. */
+  size?: number;
+  /** Interval at which the sequence is checked for changes, at least 100 ms; the default is 3,000. */
+  refreshMs?: number;
+}
+
+const mostNumbers = 1_000_000;
+const leastRefreshMs = 100;
+const refreshTimeoutMs = 2_000;
+const requestMs = 5_000;
+const readyPauseMs = 50;
+/** The number of blocks in a row that may be outdated, or too short for a caller, before the caller gets an error. */
+const mostTries = 3;
+/** The interval of requests while a period has ended by this process's clock and not by the cluster's. */
+const lenientMs = 100;
+
+interface Waiter {
+  readonly count: number;
+  asked: boolean; // a request in progress is also for this one
+  short: number; // requests for this one that returned fewer numbers
+  readonly resolve: (numbers: Numbers) => void;
+  readonly reject: (error: SnowraftError) => void;
+}
+
+/**
+ * Blocks issues the numbers of one relaxed sequence from memory: from the present block, and then from the next one, which it
+ * requests in the background. Numbers are unique in the cluster and ascend in this process (they descend with a negative
+ * increment). It goes on while no member can be reached, as long as it has numbers. Texts of a format come from members only: see
+ * Sequence.
+ *
+ * It learns of changes of the sequence every few seconds. With a strict sequence, calls fail with STRICT_SEQUENCE.
+ */
+export class Blocks {
+  readonly #caller: Caller;
+  readonly #emit: EventSink;
+  readonly #name: string;
+  readonly #refreshMs: number;
+  readonly #key = osRandom(16).toString("base64");
+  readonly #ledger = new Ledger();
+  readonly #pacer: Pacer;
+  readonly #end = new Bell();
+  readonly #onClose: () => void;
+  #offSealed: () => void = () => undefined;
+  #current: Stock | undefined;
+  #next: Stock | undefined;
+  #waiting: Waiter[] = [];
+  #request: Promise<void> | undefined;
+  #problem: SnowraftError | undefined;
+  #started = false;
+  #taken = 0; // from earlier blocks
+  #lookAt = 0; // value of current.taken from which the pace is checked
+  #lenientUntil = -Infinity; // monotonic
+  #closing: Promise<void> | undefined;
+
+  /** @internal Use Client.blocks. */
+  constructor(caller: Caller, emit: EventSink, name: string, options: BlocksOptions, onClose: () => void) {
+    const size = options.size ?? 100;
+    checkCount(size, mostNumbers, "numbers in the first block");
+    this.#refreshMs = options.refreshMs ?? 3_000;
+    if (!(this.#refreshMs >= leastRefreshMs)) {
+      throw invalid(`refresh interval ${this.#refreshMs} ms: expected at least ${leastRefreshMs} ms`);
+    }
+    this.#caller = caller;
+    this.#emit = emit;
+    this.#name = name;
+    this.#pacer = new Pacer(size);
+    this.#onClose = onClose;
+    this.#watchSeal();
+  }
+
+  /** Returns the next number from memory. Throws EMPTY if none is there now; the next block is then on its way. See ready. */
+  next(): bigint {
+    return this.takeNow(1).first;
+  }
+
+  /** Returns the next count numbers from memory, in one run. It throws as next does. */
+  takeNow(count: number): Numbers {
+    checkCount(count, mostNumbers, "numbers");
+    this.#begin();
+    const now = read(systemClock);
+    const numbers = this.#serve(count, now);
+    if (numbers !== undefined) {
+      return numbers;
+    }
+    if (this.#pacer.mayRequest(now.mono)) {
+      void this.#requestBlock();
+    }
+    throw this.#problem ?? new SnowraftError(`snowraft: no numbers of sequence "${this.#name}" are in memory now`, { reason: "EMPTY", retryAfterMs: 10 });
+  }
+
+  /** Returns the next count numbers, 1 to 1,000,000, in one run. It waits for a block if none has them. */
+  async take(count: number, options: CallOptions = {}): Promise<Numbers> {
+    checkCount(count, mostNumbers, "numbers");
+    this.#begin();
+    const numbers = this.#serve(count, read(systemClock));
+    if (numbers !== undefined) {
+      return numbers;
+    }
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting = this.#waiting.filter((w) => w !== waiter);
+        reject(this.#problem ?? this.#late());
+      }, options.timeoutMs ?? this.#caller.timeoutMs);
+      const waiter: Waiter = {
+        count, asked: false, short: 0,
+        resolve: (taken) => {
+          clearTimeout(timer);
+          resolve(taken);
+        },
+        reject: (error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      };
+      this.#waiting.push(waiter);
+      void this.#requestBlock();
+    });
+  }
+
+  /** Waits until a number is in memory, for at most the time limit, by default that of the client. It takes none. */
+  async ready(options: CallOptions = {}): Promise<void> {
+    const deadline = performance.now() + (options.timeoutMs ?? this.#caller.timeoutMs);
+    this.#begin();
+    while (this.#left(read(systemClock)) === 0) {
+      await Promise.race([this.#requestBlock(), sleep(deadline - performance.now(), [this.#end])]);
+      const problem = this.#closing === undefined ? this.#problem : closedError();
+      if (problem?.retry === false) {
+        throw problem;
+      }
+      if (performance.now() >= deadline) {
+        throw problem ?? this.#late();
+      }
+      if (problem !== undefined) {
+        await sleep(Math.min(readyPauseMs, deadline - performance.now()), [this.#end]);
+      }
+    }
+  }
+
+  #late(): SnowraftError {
+    return new SnowraftError(`snowraft: no block of sequence "${this.#name}" was granted in time`, { reason: "TIMEOUT", retry: true });
+  }
+
+  /** How many numbers are in memory now. */
+  get available(): number {
+    return this.#left(read(systemClock));
+  }
+
+  #begin(): void {
+    if (this.#closing !== undefined) {
+      throw closedError();
+    }
+    if (!this.#started) {
+      this.#started = true;
+      void this.#follow();
+    }
+  }
+
+  /** Follows changes of the sequence until close. */
+  async #follow(): Promise<void> {
+    while (this.#closing === undefined) {
+      await sleep(this.#refreshMs, [this.#end], true);
+      if (this.#closing !== undefined) {
+        return;
+      }
+      try {
+        const answer = await this.#caller.call(rules.getSequence, {
+          path: `${encodeURIComponent(this.#name)}?local=true`,
+        }, { timeoutMs: refreshTimeoutMs });
+        const sequence = object(answer, "sequence");
+        this.#ledger.learn({ generation: uint64(sequence["generation"], "generation"), period: text(sequence, "period") });
+      } catch (error) {
+        if (!SnowraftError.is(error) || error.reason !== "UNKNOWN_SEQUENCE") {
+          continue; // without an answer, nothing changes
+        }
+        this.#ledger.drop();
+      }
+      this.#skip((stock) => this.#ledger.isOutdated(stock.last));
+    }
+  }
+
+  #watchSeal(): void {
+    this.#offSealed = this.#caller.sealed.once(() => {
+      this.#ledger.drop();
+      this.#skip(() => true);
+      this.#problem = setBack();
+      this.#watchSeal();
+    });
+  }
+
+  #skip(which: (stock: Stock) => boolean): void {
+    if (this.#current !== undefined && which(this.#current)) {
+      this.#retire();
+    }
+    if (this.#next !== undefined && which(this.#next)) {
+      this.#next = undefined;
+    }
+  }
+
+  /** Leaves the current block. */
+  #retire(): void {
+    this.#taken += this.#current?.taken ?? 0;
+    this.#current = undefined;
+  }
+
+  /** Whether a block's period has ended, by this process's clock and not before the cluster has just confirmed it. */
+  #isOver(stock: Stock, now: Reading): boolean {
+    return stock.last.periodEndMs !== 0 && now.wall >= stock.last.periodEndMs && now.mono >= this.#lenientUntil;
+  }
+
+  #left(now: Reading): number {
+    return [this.#current, this.#next].reduce((sum, stock) => sum + (stock === undefined || this.#isOver(stock, now) ? 0 : stock.left), 0);
+  }
+
+  /** Takes numbers from the blocks in memory, and moves on to the next block if that one has them. */
+  #serve(count: number, now: Reading): Numbers | undefined {
+    let stock = this.#current;
+    if (stock === undefined || this.#isOver(stock, now) || stock.left < count) {
+      const next = this.#next;
+      if (next === undefined || this.#isOver(next, now) || (stock !== undefined && !this.#isOver(stock, now) && stock.left > 0 && next.left < count)) {
+        return undefined; // both may still serve smaller requests
+      }
+      this.#retire();
+      this.#next = undefined;
+      this.#current = stock = next;
+      this.#lookAt = 0;
+      if (stock.left < count) {
+        return undefined;
+      }
+    }
+    const numbers = stock.take(count);
+    if (stock.taken >= this.#lookAt) {
+      this.#pace(now);
+    }
+    return numbers;
+  }
+
+  /** Requests the next block if it is due, and sets the mark at which a call looks again. */
+  #pace(now: Reading): void {
+    const stock = this.#current;
+    if (stock === undefined) {
+      return;
+    }
+    this.#pacer.measure(now.mono, this.#taken + stock.taken);
+    this.#lookAt = stock.taken + Math.max(1, Math.floor(stock.count / 16));
+    if (this.#next !== undefined || this.#request !== undefined) {
+      return;
+    }
+    const reserve = this.#pacer.reserve(stock.count);
+    if (stock.left > reserve) {
+      this.#lookAt = Math.min(this.#lookAt, stock.count - reserve);
+    } else if (this.#pacer.mayRequest(now.mono)) {
+      void this.#requestBlock();
+    } else {
+      this.#lookAt = stock.taken;
+    }
+  }
+
+  /** Requests blocks until no caller waits. All callers share the requests. It never rejects. */
+  #requestBlock(): Promise<void> {
+    this.#request ??= this.#ask().finally(() => {
+      this.#request = undefined;
+    });
+    return this.#request;
+  }
+
+  async #ask(): Promise<void> {
+    for (let tries = 1; ; ) {
+      const asked = read(systemClock);
+      const counts = this.#waiting.map((w) => w.count);
+      const count = this.#pacer.ask(counts.reduce((a, b) => a + b, 0), Math.max(0, ...counts));
+      for (const waiter of this.#waiting) {
+        waiter.asked = true;
+      }
+      try {
+        const block = blockOf(await this.#caller.call(rules.allocateBlock, {
+          body: { sequence: this.#name, count: `${count}`, returnKey: this.#key },
+        }, { timeoutMs: requestMs }));
+        if (!isPlausible(block) || !this.#ledger.follows(block)) {
+          throw malformed(`impossible block of sequence "${this.#name}": token ${block.token}, ${block.count} numbers from ${block.first} by ${block.increment}`);
+        }
+        this.#ledger.token = block.token;
+        if (this.#ledger.isOutdated(block) && tries++ < mostTries && this.#closing === undefined) {
+          continue;
+        }
+        if (this.#ledger.isOutdated(block)) {
+          throw new SnowraftError(`snowraft: the granted blocks of sequence "${this.#name}" are outdated, because the sequence is being changed; try again`, {
+            reason: "SEQUENCE_CHANGED", retry: true,
+          });
+        }
+        this.#pacer.granted(block, read(systemClock).mono - asked.mono);
+        this.#problem = undefined;
+        this.#accept(block, asked);
+      } catch (error) {
+        this.#fail(SnowraftError.is(error) ? error : malformed(String(error)));
+      }
+      tries = 1;
+      if (this.#closing !== undefined || this.#waiting.length === 0) {
+        return;
+      }
+    }
+  }
+
+  #fail(error: SnowraftError): void {
+    this.#problem = error;
+    if (this.#pacer.failed(read(systemClock).mono) && error.reason !== "CLOSED") {
+      this.#emit({ type: "block", sequence: this.#name, error });
+    }
+    const refused = this.#waiting.filter((w) => w.asked);
+    this.#waiting = this.#waiting.filter((w) => !w.asked);
+    for (const waiter of refused) {
+      waiter.reject(error);
+    }
+  }
+
+  /** Stores a granted block and serves the waiting callers. */
+  #accept(block: Block, asked: Reading): void {
+    const now = read(systemClock);
+    const stock = new Stock(block);
+    this.#ledger.accepted(block, stock);
+    this.#skip((s) => this.#ledger.isOutdated(s.last));
+    if (block.periodEndMs !== 0 && asked.wall >= block.periodEndMs) {
+      this.#lenientUntil = now.mono + lenientMs; // the cluster granted it anyway, and its clock decides
+    }
+    if (this.#closing !== undefined) {
+      this.#next = stock;
+      return;
+    }
+    if (this.#next === undefined) {
+      if (this.#current === undefined || !this.#current.append(block)) {
+        this.#next = stock;
+      }
+    } else if (!this.#next.append(block)) { // there is no room for a third block: a caller wants more than the next one has
+      this.#retire();
+      this.#next = stock;
+    }
+    this.#serveWaiting(now);
+    for (const waiter of this.#waiting.filter((w) => w.asked && block.count < w.count && ++w.short >= mostTries)) {
+      this.#waiting = this.#waiting.filter((w) => w !== waiter);
+      waiter.reject(invalid(`sequence "${this.#name}": the cluster granted blocks of ${block.count} numbers, fewer than one call requested; request fewer numbers, or raise the largest block size`));
+    }
+    this.#pace(now);
+  }
+
+  #serveWaiting(now: Reading): void {
+    this.#waiting = this.#waiting.filter((waiter) => {
+      const numbers = this.#serve(waiter.count, now);
+      if (numbers !== undefined) {
+        waiter.resolve(numbers);
+      }
+      return numbers === undefined;
+    });
+  }
+
+  /**
+   * Stops issuing and returns the rest of the last block, so that the cluster can grant it again. It rejects if that failed for
+   * another reason than that a later block was granted: the numbers stay unused.
+   */
+  close(options: CallOptions = {}): Promise<void> {
+    this.#closing ??= this.#close(options.timeoutMs ?? requestMs);
+    return this.#closing;
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    await Promise.resolve(); // closing is set
+    this.#offSealed();
+    this.#end.ring();
+    for (const waiter of this.#waiting.splice(0)) {
+      waiter.reject(closedError());
+    }
+    if (this.#request !== undefined) {
+      await Promise.race([this.#request, sleep(timeoutMs, [], true)]); // its block would be skipped
+    }
+    const rest = this.#next ?? this.#current;
+    this.#current = this.#next = undefined;
+    this.#onClose();
+    const unused = rest === undefined || rest.last.token !== this.#ledger.token || this.#ledger.isOutdated(rest.last)
+      ? 0 : Math.min(rest.left, rest.granted);
+    if (rest === undefined || unused === 0) {
+      return;
+    }
+    try {
+      await this.#caller.call(rules.returnBlock, {
+        body: { sequence: this.#name, token: `${rest.last.token}`, unused: `${unused}`, returnKey: this.#key },
+      }, { timeoutMs });
+    } catch (error) {
+      if (!SnowraftError.is(error) || error.reason !== "NOT_LAST_BLOCK") {
+        throw new SnowraftError(`snowraft: the last ${unused} numbers of sequence "${this.#name}" were not returned and stay unused: ${(error as Error).message}`, {
+          reason: SnowraftError.is(error) ? error.reason : "INTERNAL", retry: false,
+        });
+      }
+    }
+  }
+}

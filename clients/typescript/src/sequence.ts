@@ -1,0 +1,109 @@
+import type { Caller, CallOptions } from "./caller.js";
+import { Coalescer } from "./coalescer.js";
+import { checkCount, invalid, SnowraftError } from "./errors.js";
+import type { EventSink } from "./events.js";
+import { numberingOf, type Numbering, type Numbers } from "./numbers.js";
+import { rules } from "./rules.js";
+import { sequenceInfo, type ChangeOptions, type SequenceInfo } from "./sequence_spec.js";
+import { int64, object } from "./wire.js";
+
+/** OnceOptions are the options of a request that may be repeated. */
+export interface OnceOptions extends CallOptions {
+  /**
+   * 1 to 64 bytes that belong to this request alone. A repetition within 10 minutes with the same ID and count, from this process
+   * or another, returns the same numbers.
+   */
+  requestId?: string;
+}
+
+const mostNumbers = 1_000_000;
+/** Members write the texts of at most this many numbers. */
+const mostTexts = 1_000;
+
+/**
+ * Sequence requests the numbers of one sequence from members. Concurrent calls share requests. With a strict sequence, a call that
+ * begins after another one returned gets greater numbers (smaller ones with a negative increment). Numbers are unique, with gaps.
+ */
+export class Sequence {
+  /** The name of the sequence. */
+  readonly name: string;
+  readonly #caller: Caller;
+  readonly #calls: Coalescer<Numbering>;
+  readonly #texts: Coalescer<Numbering>;
+
+  /** @internal Use Client.sequence. */
+  constructor(caller: Caller, name: string, emit: EventSink) {
+    this.name = name;
+    this.#caller = caller;
+    const fetch = (count: number, timeoutMs: number): Promise<Numbering> => this.#fetch(count, "", { timeoutMs });
+    // Enough numbers may be left for one caller.
+    const divides = (error: unknown): boolean => SnowraftError.is(error) && error.reason === "SEQUENCE_EXHAUSTED";
+    this.#calls = new Coalescer(fetch, divides, caller.timeoutMs, emit, mostNumbers);
+    this.#texts = new Coalescer(fetch, divides, caller.timeoutMs, emit, mostTexts);
+  }
+
+  /** Returns the next number. */
+  async next(options: OnceOptions = {}): Promise<bigint> {
+    return (await this.take(1, options)).first;
+  }
+
+  /** Returns the next count numbers, 1 to 1,000,000, in one run. If fewer are left, it takes none: SEQUENCE_EXHAUSTED. */
+  async take(count: number, options: OnceOptions = {}): Promise<Numbers> {
+    checkCount(count, mostNumbers, "numbers");
+    if (options.requestId !== undefined) {
+      return (await this.#once(count, options.requestId, options)).numbers;
+    }
+    const { answer, offset } = await this.#calls.take(count, options);
+    return answer.numbers.part(offset, count);
+  }
+
+  /** Returns the next number as text, in the format of the sequence; in decimal without one. */
+  async nextText(options: OnceOptions = {}): Promise<string> {
+    return (await this.texts(1, options))[0] as string;
+  }
+
+  /** Returns the next count numbers as text, 1 to 1,000, in the format of the sequence; in decimal without one. */
+  async texts(count: number, options: OnceOptions = {}): Promise<string[]> {
+    checkCount(count, mostTexts, "texts");
+    if (options.requestId !== undefined) {
+      return textsOf(await this.#once(count, options.requestId, options), 0, count);
+    }
+    const { answer, offset } = await this.#texts.take(count, options);
+    return textsOf(answer, offset, count);
+  }
+
+  /** Returns the last number that was issued; undefined before the first one. */
+  async last(options: CallOptions = {}): Promise<bigint | undefined> {
+    const answer = await this.#caller.call(rules.lastNumber, { path: `?sequence=${encodeURIComponent(this.name)}` }, options);
+    return answer["last"] === undefined ? undefined : int64(answer["last"], "last");
+  }
+
+  /** Sets the number that is issued next. */
+  async setNext(next: bigint, options: ChangeOptions = {}): Promise<SequenceInfo> {
+    return sequenceInfo(object(await this.#caller.call(rules.setNext, {
+      body: {
+        sequence: this.name, next: `${next}`, force: options.force ?? false,
+        ...(options.expectedGeneration === undefined ? {} : { expectedGeneration: `${options.expectedGeneration}` }),
+      },
+    }, options), "sequence"));
+  }
+
+  #once(count: number, requestId: string, options: CallOptions): Promise<Numbering> {
+    const bytes = Buffer.byteLength(requestId);
+    if (bytes < 1 || bytes > 64) {
+      throw invalid(`request ID of ${bytes} bytes: expected 1 to 64 bytes`);
+    }
+    return this.#fetch(count, requestId, options);
+  }
+
+  async #fetch(count: number, requestId: string, options: CallOptions): Promise<Numbering> {
+    const answer = await this.#caller.call(rules.nextNumbers, {
+      body: { sequence: this.name, count, ...(requestId === "" ? {} : { requestId }) },
+    }, options);
+    return numberingOf(answer, count);
+  }
+}
+
+function textsOf({ numbers, texts }: Numbering, from: number, count: number): string[] {
+  return texts?.slice(from, from + count) ?? Array.from(numbers.part(from, count), String);
+}

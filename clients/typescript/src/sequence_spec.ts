@@ -1,0 +1,95 @@
+import type { CallOptions } from "./caller.js";
+import { int64, text, uint64, type Json } from "./wire.js";
+
+/** SequenceSettings are the settings of a sequence. Absent ones have their defaults. */
+export interface SequenceSettings {
+  /** strict: the leader issues the numbers in order; relaxed: every member issues them from blocks. The default is strict. */
+  mode?: "strict" | "relaxed";
+  /** First number of each period; the default is 1, or -1 with a negative increment. */
+  start?: bigint;
+  /** Difference between adjacent numbers, not 0; the default is 1. */
+  increment?: bigint;
+  /** All numbers lie in [min, max]. */
+  min?: bigint;
+  max?: bigint;
+  /** Period after which the numbers start over; the default is none. */
+  reset?: "none" | "daily" | "monthly" | "yearly";
+  /** IANA time zone in which periods begin; the default is UTC. */
+  timeZone?: string;
+  /** Format of texts, such as "ORD{date:yyyyMMdd}{seq:06}"; empty for none. */
+  format?: string;
+  /** Text for people, at most 256 bytes. */
+  description?: string;
+  /** Time that a block should last, 100 to 3,600,000 ms; the default is 10,000. Relaxed sequences only. */
+  blockDurationMs?: number;
+  /** Bounds of the count of a block's numbers, 1 to 100,000,000. */
+  minBlock?: number;
+  maxBlock?: number;
+}
+
+/** SequenceSpec describes a new sequence. */
+export interface SequenceSpec extends SequenceSettings {
+  /** 1 to 128 bytes without spaces. */
+  name: string;
+}
+
+/** ChangeOptions are the options of a change of a sequence. */
+export interface ChangeOptions extends CallOptions {
+  /** Change the sequence even if numbers may repeat. */
+  force?: boolean;
+  /** Accept a format that may repeat texts. */
+  forceFormat?: boolean;
+  /** Generation that the sequence must have; otherwise the call fails with GENERATION_MISMATCH. */
+  expectedGeneration?: bigint;
+}
+
+/** SequenceInfo is the state of a sequence. */
+export interface SequenceInfo {
+  readonly name: string;
+  readonly mode: "strict" | "relaxed";
+  readonly start: bigint;
+  readonly increment: bigint;
+  readonly min: bigint;
+  readonly max: bigint;
+  readonly reset: string;
+  readonly timeZone: string;
+  readonly format: string;
+  readonly description: string;
+  /** Increases with each change of the sequence. */
+  readonly generation: bigint;
+  /** First day of the current period; empty without a reset. */
+  readonly period: string;
+  /** The next number of this period; undefined if none is left. */
+  readonly next: bigint | undefined;
+  readonly remaining: bigint;
+  /** The sequence grants nothing until it is resumed after a restore. */
+  readonly frozen: boolean;
+}
+
+/** settingsJson returns settings as the API takes them. Only those that are set are there. */
+export function settingsJson(settings: SequenceSettings): Json {
+  return Object.fromEntries(Object.entries(settings)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => [key, typeof value === "bigint" ? value.toString() : value as unknown]));
+}
+
+/** sequenceInfo returns the state of a sequence of an answer. */
+export function sequenceInfo(json: Json): SequenceInfo {
+  return {
+    name: text(json, "name"),
+    mode: text(json, "mode") === "relaxed" ? "relaxed" : "strict",
+    start: int64(json["start"], "start"),
+    increment: int64(json["increment"], "increment"),
+    min: int64(json["min"], "min"),
+    max: int64(json["max"], "max"),
+    reset: text(json, "reset"),
+    timeZone: text(json, "timeZone"),
+    format: text(json, "format"),
+    description: text(json, "description"),
+    generation: uint64(json["generation"], "generation"),
+    period: text(json, "period"),
+    next: json["next"] === undefined ? undefined : int64(json["next"], "next"),
+    remaining: uint64(json["remaining"], "remaining"),
+    frozen: json["frozen"] === true,
+  };
+}
