@@ -9,6 +9,8 @@ export class Numbers implements Iterable<bigint> {
     readonly increment: bigint,
     /** First day of the period that the numbers belong to, such as 2026-11-22; empty without a reset. */
     readonly period: string,
+    /** The numbers as text, if the sequence has a format, a member issued them, and its answer has at most 1,000 numbers. */
+    readonly texts: readonly string[] | undefined = undefined,
   ) {}
 
   /** Returns the number at an index, from 0 on. */
@@ -28,15 +30,8 @@ export class Numbers implements Iterable<bigint> {
 
   /** Returns count of these numbers from an index on. */
   part(from: number, count: number): Numbers {
-    return new Numbers(this.at(from), count, this.increment, this.period);
+    return new Numbers(this.at(from), count, this.increment, this.period, this.texts?.slice(from, from + count));
   }
-}
-
-/** Numbering is a member's answer, for all callers of a request. */
-export interface Numbering {
-  readonly numbers: Numbers;
-  /** The numbers as text; undefined for a sequence without a format, and if they are more than 1,000. */
-  readonly texts: readonly string[] | undefined;
 }
 
 /** fits reports whether count numbers are all different and fit into a signed number of 64 bits. */
@@ -45,16 +40,17 @@ export function fits(first: bigint, count: bigint, increment: bigint): boolean {
   return count > 0n && increment !== 0n && BigInt.asIntN(64, last) === last;
 }
 
-/** numberingOf returns the numbers of an answer, and throws unless there are count of them. */
-export function numberingOf(answer: Json, count: number): Numbering {
+/** numbersOf returns the numbers of an answer, and throws unless there are count of them. */
+export function numbersOf(answer: Json, count: number): Numbers {
+  const texts = list(answer, "texts");
+  const has = texts.length > 0 && text(answer, "format") !== "";
   const numbers = new Numbers(
     int64(answer["first"], "first"), safe(answer["count"], "count"), int64(answer["increment"], "increment"), text(answer, "period"),
+    has ? (texts as string[]) : undefined,
   );
-  const texts = list(answer, "texts");
-  const formatted = text(answer, "format") !== "";
   if (numbers.count !== count || !fits(numbers.first, BigInt(count), numbers.increment) ||
     (texts.length > 0 && texts.length !== count) || !texts.every((t) => typeof t === "string")) {
     throw malformed(`${numbers.count} numbers from ${numbers.first} by ${numbers.increment} and ${texts.length} texts instead of the ${count} numbers requested`);
   }
-  return { numbers, texts: formatted && texts.length > 0 ? (texts as string[]) : undefined };
+  return numbers;
 }

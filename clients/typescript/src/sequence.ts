@@ -2,7 +2,7 @@ import type { Caller, CallOptions } from "./caller.js";
 import { Coalescer } from "./coalescer.js";
 import { checkCount, invalid, SnowraftError } from "./errors.js";
 import type { EventSink } from "./events.js";
-import { numberingOf, type Numbering, type Numbers } from "./numbers.js";
+import { numbersOf, type Numbers } from "./numbers.js";
 import { rules } from "./rules.js";
 import { sequenceInfo, type ChangeOptions, type SequenceInfo } from "./sequence_spec.js";
 import { int64, object } from "./wire.js";
@@ -28,14 +28,14 @@ export class Sequence {
   /** The name of the sequence. */
   readonly name: string;
   readonly #caller: Caller;
-  readonly #calls: Coalescer<Numbering>;
-  readonly #texts: Coalescer<Numbering>;
+  readonly #calls: Coalescer<Numbers>;
+  readonly #texts: Coalescer<Numbers>;
 
   /** @internal Use Client.sequence. */
   constructor(caller: Caller, name: string, emit: EventSink) {
     this.name = name;
     this.#caller = caller;
-    const fetch = (count: number, timeoutMs: number): Promise<Numbering> => this.#fetch(count, "", { timeoutMs });
+    const fetch = (count: number, timeoutMs: number): Promise<Numbers> => this.#fetch(count, "", { timeoutMs });
     // Enough numbers may be left for one caller.
     const divides = (error: unknown): boolean => SnowraftError.is(error) && error.reason === "SEQUENCE_EXHAUSTED";
     this.#calls = new Coalescer(fetch, divides, caller.timeoutMs, emit, mostNumbers);
@@ -51,10 +51,10 @@ export class Sequence {
   async take(count: number, options: OnceOptions = {}): Promise<Numbers> {
     checkCount(count, mostNumbers, "numbers");
     if (options.requestId !== undefined) {
-      return (await this.#once(count, options.requestId, options)).numbers;
+      return this.#once(count, options.requestId, options);
     }
     const { answer, offset } = await this.#calls.take(count, options);
-    return answer.numbers.part(offset, count);
+    return answer.part(offset, count);
   }
 
   /** Returns the next number as text, in the format of the sequence; in decimal without one. */
@@ -66,10 +66,10 @@ export class Sequence {
   async texts(count: number, options: OnceOptions = {}): Promise<string[]> {
     checkCount(count, mostTexts, "texts");
     if (options.requestId !== undefined) {
-      return textsOf(await this.#once(count, options.requestId, options), 0, count);
+      return textsOf(await this.#once(count, options.requestId, options));
     }
     const { answer, offset } = await this.#texts.take(count, options);
-    return textsOf(answer, offset, count);
+    return textsOf(answer.part(offset, count));
   }
 
   /** Returns the last number that was issued; undefined before the first one. */
@@ -88,7 +88,7 @@ export class Sequence {
     }, options), "sequence"));
   }
 
-  #once(count: number, requestId: string, options: CallOptions): Promise<Numbering> {
+  #once(count: number, requestId: string, options: CallOptions): Promise<Numbers> {
     const bytes = Buffer.byteLength(requestId);
     if (bytes < 1 || bytes > 64) {
       throw invalid(`request ID of ${bytes} bytes: expected 1 to 64 bytes`);
@@ -96,14 +96,14 @@ export class Sequence {
     return this.#fetch(count, requestId, options);
   }
 
-  async #fetch(count: number, requestId: string, options: CallOptions): Promise<Numbering> {
+  async #fetch(count: number, requestId: string, options: CallOptions): Promise<Numbers> {
     const answer = await this.#caller.call(rules.nextNumbers, {
       body: { sequence: this.name, count, ...(requestId === "" ? {} : { requestId }) },
     }, options);
-    return numberingOf(answer, count);
+    return numbersOf(answer, count);
   }
 }
 
-function textsOf({ numbers, texts }: Numbering, from: number, count: number): string[] {
-  return texts?.slice(from, from + count) ?? Array.from(numbers.part(from, count), String);
+function textsOf(numbers: Numbers): string[] {
+  return [...numbers.texts ?? Array.from(numbers, String)];
 }

@@ -1,0 +1,239 @@
+// The operations of the contract. An operation returns its result; "failed" is an error after a part of it.
+import { Client, Layout, decodeText, preset, version } from "snowraft";
+import { runs, startRun, stopRun } from "./runs.mjs";
+
+const clients = new Map();
+const closings = new Map();
+const generators = new Map();
+const buffers = new Map();
+const blocks = new Map();
+const clocks = new Map();
+
+/** find returns the object of a name. */
+export function find(map, name) {
+  const object = map.get(name);
+  if (object === undefined) {
+    throw new Error(`unknown name ${JSON.stringify(name)}`);
+  }
+  return object;
+}
+
+/** clockOf returns an injected clock, which stands still between settings. */
+function clockOf(name) {
+  let clock = clocks.get(name);
+  if (clock === undefined) {
+    const state = { wall: Date.now(), monotonic: 0 };
+    clock = { state, wall: () => state.wall, monotonic: () => state.monotonic };
+    clocks.set(name, clock);
+  }
+  return clock;
+}
+
+function layoutOf(spec) {
+  if (typeof spec !== "object") {
+    return preset(spec ?? "default") ?? (() => { throw new Error(`unknown preset ${spec}`); })();
+  }
+  return new Layout({
+    name: spec.name ?? "custom", fields: spec.fields, unitMs: Number(spec.unitMs ?? 1), epochAtMs: Number(spec.epochAtMs ?? 0),
+    datacenter: BigInt(spec.datacenter ?? 0), ...(spec.spread === undefined ? {} : { spread: BigInt(spec.spread) }), leaseOnly: spec.leaseOnly ?? false,
+  });
+}
+
+const timed = (args) => (args.timeout_ms === undefined ? {} : { timeoutMs: args.timeout_ms });
+const layered = (args) => ({ ...timed(args), ...(args.layout === undefined ? {} : { layout: args.layout }) });
+
+/** collect takes count items one by one, and keeps those before an error. */
+async function collect(count, take) {
+  const items = [];
+  try {
+    while (items.length < count) {
+      items.push(await take());
+    }
+  } catch (failed) {
+    return { items, failed };
+  }
+  return { items };
+}
+
+export const ops = {
+  hello: () => ({
+    client: "typescript", version, runtime: `node ${process.version}`,
+    features: ["direct", "generator", "buffer", "strict", "relaxed", "offline", "clock", "uuid"],
+  }),
+
+  open: (args) => {
+    clients.set(args.client, new Client({
+      addresses: args.addresses,
+      ...(args.token ? { token: args.token } : {}),
+      ...(args.pin ? { pin: args.pin } : {}),
+      ...(args.ca ? { caFile: args.ca } : {}),
+      ...timed(args),
+      ...(process.env.SNOWRAFT_DRIVER_LOG ? { logger: { info: (m) => console.error(m), warn: (m) => console.error(m) } } : {}),
+    }));
+    closings.delete(args.client);
+    return {};
+  },
+  close: async (args) => {
+    await closeClient(args.client);
+    return {};
+  },
+  released: async (args) => {
+    await find(closings, args.client);
+    return {};
+  },
+
+  ids: async (args) => ({ ids: (await find(clients, args.client).ids(args.count, layered(args))).map(String) }),
+  uuids: async (args) => ({ uuids: await find(clients, args.client).uuids(args.count, layered(args)) }),
+
+  generator: async (args) => {
+    const generator = find(clients, args.client).generator({
+      ...(args.layout === undefined ? {} : { layout: args.layout }),
+      ...(args.lanes === undefined ? {} : { lanes: args.lanes }),
+      ...(args.clock === undefined ? {} : { clock: clockOf(args.clock) }),
+    });
+    generators.set(args.generator, { generator, waits: args.clock === undefined });
+    await generator.ready({ timeoutMs: args.ready_ms ?? 10_000 });
+    return {};
+  },
+  ready: async (args) => {
+    await find(generators, args.generator).generator.ready({ timeoutMs: args.ready_ms ?? 10_000 });
+    return {};
+  },
+  next: async (args) => {
+    const { generator, waits } = find(generators, args.generator);
+    const { items, failed } = await collect(args.count, () => nextOf(generator, waits));
+    return { ids: items.map(String), failed };
+  },
+  status: (args) => {
+    const { state, problem, workers } = find(generators, args.generator).generator.status();
+    return {
+      state,
+      ...(problem === undefined ? {} : { reason: problem.reason }),
+      workers: workers.map((w) => ({
+        worker: `${w.worker}`, from_tick: `${w.fromTick}`, until_tick: `${w.untilTick}`,
+        ...(w.lastTick === undefined ? {} : { last_tick: `${w.lastTick}` }),
+      })),
+    };
+  },
+
+  buffer: async (args) => {
+    const buffer = find(clients, args.client).buffer({
+      ...(args.layout === undefined ? {} : { layout: args.layout }), ...(args.size === undefined ? {} : { size: args.size }),
+    });
+    buffers.set(args.buffer, buffer);
+    await buffer.ready({ timeoutMs: args.ready_ms ?? 10_000 });
+    return {};
+  },
+  take: async (args) => {
+    const buffer = find(buffers, args.buffer);
+    const { items, failed } = await collect(args.count, () => buffer.nextAsync());
+    return { ids: items.map(String), failed };
+  },
+
+  create: async (args) => {
+    await find(clients, args.client).createSequence({
+      name: args.sequence, mode: args.mode,
+      ...(args.start === undefined ? {} : { start: BigInt(args.start) }),
+      ...(args.step === undefined ? {} : { increment: BigInt(args.step) }),
+      ...(args.format === undefined ? {} : { format: args.format }),
+      ...(args.reset === undefined ? {} : { reset: args.reset }),
+      ...(args.zone === undefined ? {} : { timeZone: args.zone }),
+    }, timed(args));
+    return {};
+  },
+  numbers: async (args) => {
+    const sequence = find(clients, args.client).sequence(args.sequence);
+    const options = { ...timed(args), ...(args.request_id ? { requestId: args.request_id } : {}) };
+    const numbers = await sequence.take(args.count, options);
+    return {
+      first: `${numbers.first}`, count: numbers.count, step: `${numbers.increment}`,
+      ...(numbers.texts === undefined ? {} : { texts: numbers.texts }), ...(numbers.period === "" ? {} : { period: numbers.period }),
+    };
+  },
+  blocks: (args) => {
+    blocks.set(args.blocks, find(clients, args.client).blocks(args.sequence, args.size === undefined ? {} : { size: args.size }));
+    return {};
+  },
+  draw: async (args) => {
+    const source = find(blocks, args.blocks);
+    const { items, failed } = await collect(args.count, async () => (await source.take(1)).first);
+    return { numbers: items.map(String), failed };
+  },
+
+  run: (args, id) => startRun(id, args, source(args)),
+  stop: (args) => stopRun(args.run),
+
+  clock: (args) => {
+    Object.assign(clockOf(args.clock).state, { wall: args.wall_ms, monotonic: args.monotonic_ms });
+    return {};
+  },
+
+  decode: (args) => {
+    const decoded = layoutOf(args.layout).decode(decodeText(args.id, args.encoding ?? "dec"));
+    return Object.fromEntries(Object.entries(decoded).map(([key, value]) => [key, String(value)]));
+  },
+  encode: (args) => ({
+    id: layoutOf(args.layout).encode({
+      tick: BigInt(args.tick ?? 0), worker: BigInt(args.worker ?? 0), sequence: BigInt(args.sequence ?? 0),
+      ...(args.datacenter === undefined ? {} : { datacenter: BigInt(args.datacenter) }),
+    }).toString(),
+  }),
+};
+
+/** nextOf returns the next ID. With the system's clock, it waits for the next tick; an injected clock stands still. */
+function nextOf(generator, waits) {
+  try {
+    return generator.next();
+  } catch (error) {
+    if (waits && error.reason === "WAIT") {
+      return generator.nextAsync();
+    }
+    throw error;
+  }
+}
+
+/** source returns the function that takes one item of a run. It may return a promise. */
+function source(args) {
+  switch (args.kind) {
+    case "generator": {
+      const { generator, waits } = find(generators, args.name);
+      return () => nextOf(generator, waits);
+    }
+    case "ids": {
+      const client = find(clients, args.name);
+      return () => client.nextId(layered(args));
+    }
+    case "buffer": {
+      const buffer = find(buffers, args.name);
+      return () => (buffer.level > 0 ? buffer.next() : buffer.nextAsync());
+    }
+    case "numbers": {
+      const sequence = find(clients, args.name).sequence(args.sequence);
+      return () => sequence.next();
+    }
+    case "blocks": {
+      const from = find(blocks, args.name);
+      return () => (from.available > 0 ? from.next() : from.take(1).then((numbers) => numbers.first));
+    }
+    default:
+      throw new Error(`unknown kind ${args.kind}`);
+  }
+}
+
+function closeClient(name) {
+  let closing = closings.get(name);
+  if (closing === undefined) {
+    closing = find(clients, name).close();
+    closing.catch(() => undefined); // "released" may ask for it later
+    closings.set(name, closing);
+  }
+  return closing;
+}
+
+/** shutDown ends the runs and closes all clients. */
+export async function shutDown() {
+  for (const id of runs.keys()) {
+    stopRun(id);
+  }
+  await Promise.allSettled([...clients.keys()].map(closeClient));
+}
