@@ -8,6 +8,8 @@ const window = 2;
 /** The time after which a request without an answer no longer counts for the window. */
 const overdueMs = 5;
 const mostInFlight = 64;
+/** Callers whose time limits differ by less share that of the request. */
+const similarMs = 50;
 /** The greatest count of a shared request of one caller: a greater one would delay the others. */
 const mostShared = 1_000;
 
@@ -20,6 +22,7 @@ export interface Share<A> {
 interface Caller<A> {
   readonly count: number;
   readonly offset: number;
+  readonly deadline: number;
   readonly resolve: (share: Share<A>) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -63,28 +66,16 @@ export class Coalescer<A> {
     if (count > mostShared) {
       return { answer: await this.#fetch(count, timeoutMs), offset: 0 };
     }
-    return new Promise((resolve, reject) => {
-      let timer: NodeJS.Timeout | undefined;
-      if (timeoutMs < this.#timeoutMs) { // the shared request may take longer
-        timer = setTimeout(() => reject(late()), timeoutMs);
-      }
-      this.#join(count, timeoutMs, (share) => {
-        clearTimeout(timer);
-        resolve(share);
-      }, (error) => {
-        clearTimeout(timer);
-        reject(error);
-      });
-    });
+    return new Promise((resolve, reject) => this.#join(count, performance.now() + timeoutMs, resolve, reject));
   }
 
-  #join(count: number, timeoutMs: number, resolve: Caller<A>["resolve"], reject: Caller<A>["reject"]): void {
+  #join(count: number, deadline: number, resolve: Caller<A>["resolve"], reject: Caller<A>["reject"]): void {
     if (this.#open !== undefined && this.#open.count + count > this.#mostCount) {
       this.#begin();
     }
     const open = (this.#open ??= { callers: [], count: 0, deadline: 0 });
-    open.deadline = Math.max(open.deadline, performance.now() + timeoutMs);
-    open.callers.push({ count, offset: open.count, resolve, reject });
+    open.deadline = Math.max(open.deadline, deadline);
+    open.callers.push({ count, offset: open.count, deadline, resolve, reject });
     open.count += count;
     this.#schedule();
   }
@@ -118,8 +109,11 @@ export class Coalescer<A> {
       age();
       this.#schedule();
     }, overdueMs);
+    const impatient = batch.callers.filter((caller) => caller.deadline < batch.deadline - similarMs)
+      .map((caller) => setTimeout(() => caller.reject(late()), caller.deadline - performance.now()));
     const end = (error?: SnowraftError): void => {
       clearTimeout(timer);
+      impatient.forEach(clearTimeout);
       age();
       this.#inFlight--;
       this.#schedule();
@@ -135,7 +129,7 @@ export class Coalescer<A> {
       const divided = batch.callers.length > 1 && this.#divides(error);
       for (const caller of batch.callers) {
         if (divided) {
-          this.#fetch(caller.count, this.#timeoutMs).then((answer) => caller.resolve({ answer, offset: 0 }), caller.reject);
+          this.#fetch(caller.count, caller.deadline - performance.now()).then((answer) => caller.resolve({ answer, offset: 0 }), caller.reject);
         } else {
           caller.reject(error);
         }

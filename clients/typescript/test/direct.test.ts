@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Client, SnowraftError, type ClientEvent } from "../src/index.js";
+import { systemClock } from "../src/clock.js";
+import { connect, failure, FakeMember, idsFrom, until, type Body } from "./fake.js";
+
+test("a client sends nothing before its first call", async () => {
+  const member = await FakeMember.start();
+  await connect([member]).close();
+  assert.deepEqual(member.requests, []);
+});
+
+test("concurrent callers share requests, and each gets IDs of its own", async () => {
+  const member = await FakeMember.start({ "/v1/ids:generate": idsFrom(1n) });
+  const events: ClientEvent[] = [];
+  const client = connect([member], { onEvent: (event) => events.push(event) });
+  const ids = (await Promise.all(Array.from({ length: 100 }, (_, i) => i % 2 === 0 ? client.ids(3) : client.nextId()))).flat();
+  assert.equal(new Set(ids).size, 200);
+  assert.ok(member.of("/v1/ids:generate").length <= 3, `${member.of("/v1/ids:generate").length} requests`);
+  const batches = events.filter((e) => e.type === "batch");
+  assert.equal(batches.reduce((sum, e) => sum + e.callers, 0), 100);
+});
+
+test("a caller with a shorter time limit stops waiting, and the others get their IDs", async () => {
+  let answer: () => void = () => undefined;
+  const answered = new Promise<void>((resolve) => { answer = resolve; });
+  const issue = idsFrom(1n);
+  const member = await FakeMember.start({ "/v1/ids:generate": async (body, r) => (await answered, issue(body, r)) });
+  const client = connect([member]);
+  const patient = client.nextId();
+  await assert.rejects(client.nextId({ timeoutMs: 20 }), { reason: "TIMEOUT", unknown: true });
+  answer();
+  await patient;
+});
+
+test("a call that a member refuses goes to another one", async () => {
+  const down = await FakeMember.start({ "/v1/ids:generate": () => failure("SHUTTING_DOWN") });
+  const gone = await FakeMember.start();
+  const up = await FakeMember.start({ "/v1/ids:generate": idsFrom(1n) });
+  const client = connect([down, gone, up]);
+  gone.stop();
+  for (let i = 0; i < 20; i++) {
+    await client.nextId();
+  }
+});
+
+test("a lost reply is not repeated if a repetition may do harm", async () => {
+  const member = await FakeMember.start({ "/v1/sequences:setNext": () => "drop" });
+  await assert.rejects(connect([member]).sequence("s").setNext(5n), { reason: "UNAVAILABLE", retry: false, unknown: true });
+  assert.equal(member.of("/v1/sequences:setNext").length, 1);
+});
+
+test("without a leader, a change waits for one", async () => {
+  let calls = 0;
+  const member = await FakeMember.start({
+    "/v1/sequences:setNext": () => ++calls < 3 ? failure("NO_LEADER") : { sequence: { name: "s", next: "5" } },
+  });
+  assert.equal((await connect([member]).sequence("s").setNext(5n)).next, 5n);
+});
+
+test("the deadline of a call is sent, and its end reported with the reason", async () => {
+  const member = await FakeMember.start({ "/v1/ids:generate": () => failure("NO_LEADER") });
+  await assert.rejects(connect([member]).nextId({ timeoutMs: 100 }), { reason: "NO_LEADER", retry: true, unknown: false });
+  const timeout = member.of("/v1/ids:generate")[0]?.headers["grpc-timeout"] as string;
+  assert.match(timeout, /^[1-9]\d?m$/);
+});
+
+test("answers that break the protocol are discarded", async () => {
+  const wrong: Body[] = [
+    {}, { ranges: [{ first: "5", count: 2, step: "1" }] }, { ranges: [{ first: "-5", count: 1, step: "1" }] }, { ranges: [{ first: "5", count: 1.5, step: "1" }] },
+    { ranges: [{ first: "9223372036854775808", count: 1, step: "1" }] }, { ranges: "all" }, { ranges: [{ first: "5", count: 2, step: "-1" }, { first: "5", count: -1 }] },
+  ];
+  for (const answer of wrong) {
+    const member = await FakeMember.start({ "/v1/ids:generate": () => answer });
+    await assert.rejects(connect([member]).nextId(), { reason: "INTERNAL" }, JSON.stringify(answer));
+  }
+});
+
+test("members are learned, and removed ones are not called", async () => {
+  const first = await FakeMember.start({ "/v1/ids:generate": idsFrom(1n) });
+  const second = await FakeMember.start({ "/v1/sequences:next": () => ({ first: "1", count: 1, increment: "1" }) });
+  const members = { members: [{ id: "a", httpAddress: first.address }, { id: "b", httpAddress: second.address, leader: true }] };
+  first.on("/v1/members", () => members);
+  first.on("/v1/sequences:next", () => failure("NO_LEADER"));
+  const client = connect([first]);
+  await client.nextId();
+  await until(() => first.of("/v1/members").length > 0);
+  await client.sequence("s").next();
+  await client.sequence("s").next();
+  assert.ok(second.of("/v1/sequences:next").length === 2, "the leader is called");
+});
+
+test("the latest receipt is brought back", async () => {
+  const receipt = (index: number): string => {
+    const bytes = Buffer.alloc(97);
+    bytes[0] = 1;
+    bytes.writeBigUInt64BE(BigInt(index), 25);
+    return bytes.toString("base64");
+  };
+  const receipts = [receipt(5), receipt(4), "garbage", receipt(9)];
+  const member = await FakeMember.start({
+    "/v1/blocks:allocate": () => ({ block: { token: "0" }, receipt: receipts.shift() ?? receipt(1) }),
+  });
+  const client = connect([member]);
+  for (let i = 0; i < 5; i++) {
+    await assert.rejects(client.blocks(`s${i}`).take(1));
+  }
+  const brought = member.of("/v1/blocks:allocate").map((r) => r.headers["snowraft-receipt"]);
+  assert.deepEqual(brought, [undefined, receipt(5), receipt(5), receipt(5), receipt(9)]);
+});
+
+test("after close, calls fail with CLOSED", async () => {
+  const member = await FakeMember.start({ "/v1/ids:generate": () => new Promise(() => undefined) });
+  const client = connect([member]);
+  const pending = assert.rejects(client.nextId(), { reason: "CLOSED" });
+  await until(() => member.of("/v1/ids:generate").length === 1);
+  await client.close();
+  await pending;
+  await assert.rejects(client.nextId(), { reason: "CLOSED" });
+  assert.throws(() => client.generator(), { reason: "CLOSED" });
+});
+
+test("arguments and addresses are checked", async () => {
+  const client = new Client({ addresses: ["localhost", "[::1]", "::1", "h:1"] });
+  await assert.rejects(client.ids(0), { reason: "INVALID_ARGUMENT" });
+  await assert.rejects(client.ids(1.5), { reason: "INVALID_ARGUMENT" });
+  await client.close();
+  for (const address of ["", "h:0", "h:65536", "http://h:1", "a b:1", "u@h:1"]) {
+    assert.throws(() => new Client({ addresses: [address] }), SnowraftError.is, address);
+  }
+});
+
+test("the default clock is the system's", () => {
+  const before = Date.now();
+  const wall = systemClock.wall();
+  assert.ok(before <= wall && wall <= Date.now());
+  const start = process.hrtime.bigint();
+  const first = systemClock.monotonic();
+  const elapsed = systemClock.monotonic() - first;
+  assert.ok(elapsed >= 0 && elapsed <= Number(process.hrtime.bigint() - start) / 1e6);
+});
