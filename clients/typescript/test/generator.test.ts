@@ -1,0 +1,245 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SnowraftError, type Generator } from "../src/index.js";
+import { connect, failure, FakeMember, until } from "./fake.js";
+import { Leases, StillClock, TestClock, tickOf, workerOf } from "./lease_kit.js";
+
+function reasonOf(generator: Generator): string {
+  try {
+    generator.next();
+    return "";
+  } catch (error) {
+    assert.ok(SnowraftError.is(error));
+    return error.reason;
+  }
+}
+
+/** drain takes IDs until the generator refuses. */
+function drain(generator: Generator): { ids: bigint[]; reason: string } {
+  const ids: bigint[] = [];
+  for (;;) {
+    try {
+      ids.push(generator.next());
+    } catch (error) {
+      assert.ok(SnowraftError.is(error));
+      return { ids, reason: error.reason };
+    }
+  }
+}
+
+test("a generator issues ascending IDs synchronously, and releases its worker", async () => {
+  const leases = await Leases.start();
+  const generator = leases.generator();
+  assert.equal(reasonOf(generator), "WINDOW_ENDED");
+  await generator.ready();
+  const ids = Array.from({ length: 5_000 }, () => generator.next());
+  assert.ok(ids.every((id, i) => i === 0 || id > (ids[i - 1] as bigint)));
+  const { state, workers } = generator.status();
+  assert.equal(state, "issuing");
+  assert.equal(workers[0]?.lastTick, tickOf(ids[4_999] as bigint));
+  await generator.close();
+  assert.equal(reasonOf(generator), "CLOSED");
+  const [released] = leases.released;
+  const nonce = leases.acquired[0]?.["nonce"] as string;
+  assert.equal(Buffer.from(nonce, "base64").length, 16);
+  assert.deepEqual(released, {
+    layout: "default", worker: "1", token: "1", nonce, untilTick: `${workers[0]?.untilTick}`, nextTick: `${tickOf(ids[4_999] as bigint) + 1}`,
+  });
+});
+
+test("each generator draws a nonce of its own, and says who it is", async () => {
+  const leases = await Leases.start();
+  await Promise.all([leases.generator().ready(), leases.generator().ready()]);
+  const [a, b] = leases.acquired;
+  assert.notEqual(a?.["nonce"], b?.["nonce"]);
+  assert.equal(a?.["holder"], "test/0");
+  assert.equal((a?.["process"] as Record<string, string>)["processId"], String(process.pid));
+});
+
+test("the grant of a lost reply is never used", async () => {
+  const leases = await Leases.start();
+  leases.onAcquire = (granted) => (leases.acquired.length === 1 ? "drop" : granted);
+  const generator = leases.generator();
+  await generator.ready();
+  assert.equal(workerOf(generator.next()), 2n);
+  await generator.close();
+  assert.deepEqual(leases.released.map((r) => r["worker"]), ["2"]);
+});
+
+test("an extension without an answer is repeated with its ID and its end, and the next one has a new ID", async () => {
+  const leases = await Leases.start();
+  leases.onExtend = (granted) => (leases.extended.length <= 2 ? "drop" : granted);
+  const generator = leases.generator();
+  await generator.ready();
+  await until(() => leases.extended.length >= 5);
+  const [first, second, third, ...later] = leases.extended.slice(0, 5);
+  const claim = (r: typeof first): unknown => [r?.["extensionId"], r?.["untilTick"]];
+  assert.match(String(first?.["extensionId"]), /^[1-9]\d*$/);
+  assert.deepEqual(claim(second), claim(first));
+  assert.deepEqual(claim(third), claim(first));
+  assert.equal(new Set([first, ...later].map((r) => r?.["extensionId"])).size, 3);
+});
+
+test("a late reply counts", async () => {
+  const leases = await Leases.start();
+  let answer: () => void = () => undefined;
+  leases.onExtend = (granted) => new Promise((resolve) => {
+    answer = () => resolve(granted);
+  });
+  const generator = leases.generator();
+  await generator.ready();
+  await until(() => leases.extended.length === 1 && reasonOf(generator) === "WINDOW_ENDED");
+  leases.onExtend = (granted) => granted;
+  answer();
+  await generator.ready();
+  generator.next();
+});
+
+test("nothing is issued at or after the end of the window, while no member answers", async () => {
+  const leases = await Leases.start();
+  const clock = new StillClock();
+  const generator = leases.generator({ clock });
+  await generator.ready();
+  const end = generator.status().workers[0]?.untilTick as number;
+  leases.member.stop();
+  clock.move(leases.windowMs - 1);
+  const { ids, reason } = drain(generator);
+  assert.deepEqual([ids.map(tickOf).at(-1), reason], [end - 1, "WINDOW_ENDED"]);
+  clock.move(1);
+  assert.equal(reasonOf(generator), "WINDOW_ENDED");
+});
+
+test("a worker that was lost is replaced, and not released", async () => {
+  const leases = await Leases.start();
+  leases.onExtend = (granted) => (leases.extended.length === 1 ? failure("WINDOW_MISMATCH", 10) : granted);
+  const generator = leases.generator();
+  await generator.ready();
+  const before = generator.next();
+  await until(() => generator.status().workers[0]?.worker === 2n);
+  const after = await generator.nextAsync();
+  assert.ok(after > before && workerOf(after) === 2n);
+  await generator.close();
+  assert.deepEqual(leases.released.map((r) => r["worker"]), ["2"]);
+});
+
+test("a generator stops at once when an extension says that the cluster is sealed", async () => {
+  const leases = await Leases.start();
+  const clock = new TestClock();
+  const generator = leases.generator({ clock });
+  await generator.ready();
+  leases.onAcquire = leases.onExtend = () => {
+    clock.offMs -= 300; // the window has not ended
+    return failure("SET_BACK", 9);
+  };
+  await until(() => leases.extended.length > 0);
+  await until(() => generator.status().workers.length === 0);
+  assert.equal(reasonOf(generator), "SET_BACK");
+  await generator.close();
+  assert.deepEqual(leases.released, []);
+});
+
+test("a generator stops at once when the status says that the cluster is sealed, and goes on after a restore", async () => {
+  const leases = await Leases.start();
+  leases.windowMs = 600_000;
+  const clock = new TestClock();
+  const generator = leases.generator({ clock });
+  await generator.ready();
+  leases.onAcquire = () => failure("SET_BACK", 9);
+  leases.status = () => ({ memberId: "m", clockAtMs: `${Date.now()}`, clockOffsetMs: "0", sealed: { reason: "set back" } });
+  clock.offMs = 10_000; // makes the generator ask a member now
+  await until(() => generator.status().workers.length === 0);
+  clock.offMs = 0;
+  assert.equal(reasonOf(generator), "SET_BACK");
+  leases.status = () => failure("PERMISSION_DENIED", 7);
+  leases.onAcquire = (granted) => granted;
+  await generator.ready();
+  assert.notEqual(workerOf(generator.next()), 1n);
+});
+
+test("a clock that is ahead, behind or before the epoch refuses until it is right", async () => {
+  const leases = await Leases.start();
+  leases.windowMs = 600_000;
+  const clock = new TestClock();
+  const generator = leases.generator({ clock });
+  await generator.ready();
+  generator.next();
+  clock.offMs = 10_000;
+  assert.equal(reasonOf(generator), "CLOCK_SKEW");
+  assert.equal(generator.status().problem?.reason, "CLOCK_SKEW");
+  clock.offMs = -10_000;
+  assert.equal(reasonOf(generator), "CLOCK_BEHIND");
+  clock.offMs = -1e12;
+  assert.equal(reasonOf(generator), "CLOCK_BEHIND");
+  clock.offMs = 0;
+  generator.next();
+});
+
+test("the clock of a member shows that this one is ahead", async () => {
+  const leases = await Leases.start();
+  leases.windowMs = 600_000;
+  leases.status = () => ({
+    memberId: "m", leaderId: "m", clockAtMs: `${Date.now() - 60_000}`, clockOffsetMs: "0", observedClockAtMs: `${Date.now() - 60_000}`,
+    config: { waitThresholdMs: "1000", maxClockOffsetMs: "500", rollback: "refuse" },
+  });
+  const generator = leases.generator();
+  await until(() => generator.status().problem?.reason === "CLOCK_SKEW");
+  await assert.rejects(generator.ready({ timeoutMs: 50 }), { reason: "CLOCK_SKEW" });
+});
+
+test("a full tick makes next wait for the clock, or throw when it stands still", async () => {
+  const leases = await Leases.start();
+  const clock = new StillClock();
+  const generator = leases.generator({ clock });
+  await generator.ready();
+  const { ids, reason } = drain(generator);
+  assert.equal(reason, "WAIT");
+  assert.ok(ids.length > 5 * 4096 && ids.length <= 6 * 4096);
+  clock.move(1);
+  generator.next();
+});
+
+test("ready fails at once if waiting does not help, and with the reason when its time has passed", async () => {
+  const leases = await Leases.start();
+  leases.onAcquire = () => failure("PERMISSION_DENIED", 7);
+  await assert.rejects(leases.generator().ready({ timeoutMs: 30_000 }), { reason: "PERMISSION_DENIED" });
+  leases.onAcquire = () => failure("WORKERS_EXHAUSTED", 8, { retry_at_ms: `${Date.now() + 60_000}` });
+  await assert.rejects(leases.generator().ready({ timeoutMs: 100 }), { reason: "WORKERS_EXHAUSTED" });
+  const unknown = await FakeMember.start({ "/v1/layouts/default": () => failure("UNKNOWN_LAYOUT", 5) });
+  await assert.rejects(connect([unknown]).generator().ready({ timeoutMs: 30_000 }), { reason: "UNKNOWN_LAYOUT" });
+});
+
+test("impossible grants are ignored", async () => {
+  const leases = await Leases.start();
+  leases.onAcquire = (granted) => {
+    const grant = granted["grant"] as Record<string, string>;
+    const wrong = [{ worker: "1024" }, { token: "0" }, { untilTick: grant["fromTick"] }, { untilTick: "9007199254740993" }][leases.acquired.length - 1];
+    return { grant: { ...grant, ...wrong } };
+  };
+  const generator = leases.generator();
+  await generator.ready();
+  assert.equal(workerOf(generator.next()), 5n);
+});
+
+test("several lanes hold a worker each", async () => {
+  const leases = await Leases.start();
+  const clock = new StillClock();
+  const generator = leases.generator({ lanes: 3, clock });
+  await until(() => generator.status().workers.length === 3);
+  const seen = new Set<bigint>();
+  for (let ids = 0; ids < 13 * 4096; ids++) {
+    seen.add(generator.next());
+  }
+  assert.equal(seen.size, 13 * 4096);
+  await generator.close();
+  assert.equal(leases.released.length, 3);
+});
+
+test("nextAsync and batch wait for a window, and fail with the reason", async () => {
+  const leases = await Leases.start();
+  const generator = leases.generator();
+  assert.equal(typeof await generator.nextAsync(), "bigint");
+  assert.equal(new Set(await generator.batch(20_000)).size, 20_000);
+  leases.onExtend = () => failure("NO_LEADER");
+  await until(() => reasonOf(generator) === "WINDOW_ENDED");
+  await assert.rejects(generator.nextAsync({ timeoutMs: 30 }), { reason: "WINDOW_ENDED" });
+});
