@@ -7,7 +7,7 @@ import { Ledger } from "./ledger.js";
 import type { Numbers } from "./numbers.js";
 import { Pacer } from "./pacer.js";
 import { osRandom } from "./random.js";
-import { setBack } from "./refusals.js";
+import { plain, setBack } from "./refusals.js";
 import { rules } from "./rules.js";
 import { blockOf, isPlausible, Stock, type Block } from "./stock.js";
 import { Bell, sleep } from "./wait.js";
@@ -401,7 +401,7 @@ export class Blocks {
       }, { timeoutMs });
     } catch (error) {
       if (!SnowraftError.is(error) || error.reason !== "NOT_LAST_BLOCK") {
-        throw new SnowraftError(`snowraft: the last ${unused} numbers of sequence "${this.#name}" were not returned and stay unused: ${(error as Error).message}`, {
+        throw new SnowraftError(`snowraft: the last ${unused} numbers of sequence "${this.#name}" were not returned and stay unused: ${plain(error)}`, {
           reason: SnowraftError.is(error) ? error.reason : "INTERNAL", retry: false,
         });
       }

@@ -4,7 +4,7 @@ import type { EventSink } from "./events.js";
 import type { Granter } from "./granter.js";
 import type { Layout } from "./layout.js";
 import { Lease, type Grant } from "./lease.js";
-import { delayed, impossible, lastsMs, setBack, specific, timeExhausted, tooShort, unexpected, windowEnded } from "./refusals.js";
+import { delayed, impossible, lastsMs, plain, setBack, specific, timeExhausted, tooShort, unexpected, windowEnded } from "./refusals.js";
 import { drawExtension } from "./random.js";
 import { Bell, sleep } from "./wait.js";
 import { behind, type Watch } from "./watch.js";
@@ -405,7 +405,7 @@ export class Lane {
       this.#emit("released", held);
     } catch (error) {
       this.unreleased.push(new SnowraftError(
-        `snowraft: worker ${held.worker} not released; it becomes free when its window ends: ${(error as Error).message}`,
+        `snowraft: worker ${held.worker} not released; it becomes free when its window ends: ${plain(error)}`,
         { reason: SnowraftError.is(error) ? error.reason : "INTERNAL", retry: false },
       ));
     }

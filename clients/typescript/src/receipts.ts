@@ -23,9 +23,9 @@ export class Receipts {
     this.#bytes = bytes;
   }
 
-  /** Returns the headers with which a request brings the receipt back. */
+  /** Returns the headers with which a request brings the receipt back; empty at first: it asks for one. */
   headers(): Readonly<Record<string, string>> {
-    return this.#text === "" ? {} : { "Snowraft-Receipt": this.#text };
+    return { "Snowraft-Receipt": this.#text };
   }
 }
 

@@ -1,6 +1,11 @@
 import { SnowraftError } from "./errors.js";
 import type { Grant } from "./lease.js";
 
+/** plain returns the message of an error, to be a part of another one. */
+export function plain(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/^snowraft: /, "");
+}
+
 /** timeExhausted returns the error of a layout without a tick left. */
 export function timeExhausted(): SnowraftError {
   return new SnowraftError("snowraft: the time field of the layout is full; use a layout with more time bits or a later epoch", {
@@ -16,7 +21,7 @@ export function setBack(): SnowraftError {
 /** windowEnded returns the error of a lane without a window, given the end of the last one and why no other was granted. */
 export function windowEnded(endedAtMs: number | undefined, why: SnowraftError | undefined): SnowraftError {
   const what = endedAtMs === undefined ? "no window was granted yet" : `the window ended at ${new Date(endedAtMs).toISOString()}`;
-  const hint = why === undefined ? "; try again" : `, and no new one was granted (${why.message}); restore quorum`;
+  const hint = why === undefined ? "; try again" : `, and no new one was granted (${plain(why)}); restore quorum`;
   return new SnowraftError(`snowraft: ${what}${hint}`, { reason: "WINDOW_ENDED", retryAfterMs: 500 });
 }
 
@@ -47,7 +52,7 @@ export function delayed(error: SnowraftError, tookMs: number): SnowraftError {
   if (error.reason !== "CLOCK_BEHIND" || !late) {
     return error;
   }
-  return new SnowraftError(`snowraft: the response took ${tookMs} ms and came too late: ${error.message}`, { reason: "TIMEOUT" });
+  return new SnowraftError(`snowraft: the response took ${tookMs} ms and came too late: ${plain(error)}`, { reason: "TIMEOUT" });
 }
 
 export function impossible(grant: Grant): SnowraftError {
@@ -65,5 +70,5 @@ export function tooShort(): SnowraftError {
 }
 
 export function unexpected(error: unknown): SnowraftError {
-  return new SnowraftError(`snowraft: ${error instanceof Error ? error.message : String(error)}`, { reason: "INTERNAL" });
+  return new SnowraftError(`snowraft: ${plain(error)}`, { reason: "INTERNAL" });
 }

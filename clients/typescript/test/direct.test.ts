@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client, SnowraftError, type ClientEvent } from "../src/index.js";
 import { systemClock } from "../src/clock.js";
+import { Receipts } from "../src/receipts.js";
+import { vectors } from "./vectors.js";
 import { connect, failure, FakeMember, idsFrom, until, type Body } from "./fake.js";
 
 test("a client sends nothing before its first call", async () => {
@@ -106,7 +108,16 @@ test("the latest receipt is brought back", async () => {
     await assert.rejects(client.blocks(`s${i}`).take(1));
   }
   const brought = member.of("/v1/blocks:allocate").map((r) => r.headers["snowraft-receipt"]);
-  assert.deepEqual(brought, [undefined, receipt(5), receipt(5), receipt(5), receipt(9)]);
+  assert.deepEqual(brought, ["", receipt(5), receipt(5), receipt(5), receipt(9)]);
+});
+
+test("receipts are kept as in the vectors", () => {
+  const receipts = new Receipts();
+  for (const { receipt, keeps } of vectors<{ steps: { receipt: string; keeps: boolean }[] }>("receipts.json").steps) {
+    const before = receipts.headers()["Snowraft-Receipt"];
+    receipts.keep({ receipt });
+    assert.equal(receipts.headers()["Snowraft-Receipt"], keeps ? receipt : before);
+  }
 });
 
 test("after close, calls fail with CLOSED", async () => {
