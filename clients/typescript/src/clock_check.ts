@@ -46,9 +46,9 @@ async function queryMember(caller: Caller, watch: Watch): Promise<void> {
   if (text(status, "leaderId") !== "") { // without a leader, the replica may be old
     watch.observe(safe(status["observedClockAtMs"], "observedClockAtMs"));
   }
-  if (tookMs <= watch.limits.maxOffsetMs) { // after a longer time, the offset is too inexact
-    const clock = safe(status["clockAtMs"], "clockAtMs") - safe(status["clockOffsetMs"], "clockOffsetMs");
-    watch.observePeer(text(status, "memberId"), clock, tookMs);
+  const clock = safe(status["clockAtMs"], "clockAtMs");
+  if (clock > 0 && tookMs <= watch.limits.maxOffsetMs) { // after a longer time, the offset is too inexact
+    watch.observePeer(text(status, "memberId"), clock - safe(status["clockOffsetMs"], "clockOffsetMs"), tookMs);
   }
   if (status["sealed"] !== undefined) {
     caller.sealed.ring();

@@ -149,7 +149,7 @@ test("a generator stops at once when the status says that the cluster is sealed,
   clock.offMs = 10_000; // makes the generator ask a member now
   await until(() => generator.status().workers.length === 0);
   clock.offMs = 0;
-  assert.equal(reasonOf(generator), "SET_BACK");
+  await until(() => reasonOf(generator) === "SET_BACK");
   leases.status = () => failure("PERMISSION_DENIED", 7);
   leases.onAcquire = (granted) => granted;
   await generator.ready();
