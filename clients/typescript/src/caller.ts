@@ -42,7 +42,7 @@ export class Caller {
   readonly #transport: Transport;
   readonly #timeoutMs: number;
   readonly #emit: EventSink;
-  readonly #life = new AbortController();
+  #closed = false;
   readonly #end = new Bell();
 
   constructor(seeds: readonly string[], transport: Transport, timeoutMs: number, emit: EventSink) {
@@ -53,7 +53,7 @@ export class Caller {
   }
 
   get closed(): boolean {
-    return this.#life.signal.aborted;
+    return this.#closed;
   }
 
   /** The time limit of calls without one. */
@@ -125,7 +125,6 @@ export class Caller {
           ...(rule.receipt ? this.receipts.headers() : {}),
         },
         timeoutMs,
-        signal: this.#life.signal,
       });
       outcome = answer.status >= 200 && answer.status < 300 ? { answer: parse(answer.body) } : { fault: faultOfAnswer(answer, address) };
     } catch (error) {
@@ -162,7 +161,7 @@ export class Caller {
 
   /** Ends all calls with CLOSED. */
   close(): void {
-    this.#life.abort();
+    this.#closed = true;
     this.#end.ring();
     this.#transport.close();
   }

@@ -18,8 +18,6 @@ export interface Request {
   readonly headers: Readonly<Record<string, string>>;
   /** Time limit in milliseconds. */
   readonly timeoutMs: number;
-  /** Ends the request early. */
-  readonly signal: AbortSignal;
 }
 
 /** Answer is the answer to a request. */
@@ -48,6 +46,7 @@ export class TransportError extends Error {
 export class Transport {
   readonly #agent: Agent;
   readonly #authorization: Readonly<Record<string, string>>;
+  readonly #active = new Set<http.ClientRequest>();
 
   constructor(trust: Trust) {
     this.#agent = new Agent(trust);
@@ -75,10 +74,10 @@ export class Transport {
         late = true;
         request.destroy(new Error("no answer in time"));
       }, Math.max(1, r.timeoutMs));
-      const abort = (): void => void request.destroy(new Error("closed"));
+      this.#active.add(request);
       const end = (): void => {
         clearTimeout(timer);
-        r.signal.removeEventListener("abort", abort);
+        this.#active.delete(request);
       };
       const fail = (error: Error): void => {
         end();
@@ -86,7 +85,6 @@ export class Transport {
         const reason = SnowraftError.is(error) ? error.reason : undefined;
         reject(new TransportError(explain(error), sent, late, reason));
       };
-      r.signal.addEventListener("abort", abort);
       // The agent hands over connected and verified sockets only.
       request.on("socket", () => {
         sent = true;
@@ -118,8 +116,11 @@ export class Transport {
     });
   }
 
-  /** Closes all connections. */
+  /** Ends all requests and closes all connections. */
   close(): void {
+    for (const request of this.#active) {
+      request.destroy(new Error("closed"));
+    }
     this.#agent.destroy();
   }
 }
