@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { seedsOf } from "./address.js";
 import { Blocks, type BlocksOptions } from "./blocks.js";
 import { Buffer, type BufferOptions } from "./buffer.js";
 import { Caller, type CallOptions } from "./caller.js";
@@ -9,6 +10,7 @@ import { Ids } from "./ids.js";
 import { layoutOf, type Layout } from "./layout.js";
 import { Members } from "./members.js";
 import { rules } from "./rules.js";
+import { Session } from "./session.js";
 import { Sequence } from "./sequence.js";
 import type { ChangeOptions, SequenceInfo, SequenceSettings, SequenceSpec } from "./sequence_spec.js";
 import { createSequence, deleteSequence, getSequence, updateSequence } from "./sequences.js";
@@ -35,7 +37,6 @@ export interface LayoutOptions extends CallOptions {
   layout?: string;
 }
 
-const defaultPort = "7701";
 const defaultTimeoutMs = 10_000;
 
 interface Closable {
@@ -108,6 +109,11 @@ export class Client {
     return this.#idsOf(options.layout).uuids(count, options);
   }
 
+  /** Returns a session, whose IDs are all greater than after, an ID, and increase from call to call whichever members serve them. */
+  session(options: LayoutOptions & { after?: bigint } = {}): Session {
+    return new Session(this.#idsOf(options.layout), options.after ?? 0n);
+  }
+
   /** Returns a generator, which issues IDs synchronously from memory. It leases workers in the background; see its ready. */
   generator(options: GeneratorOptions = {}): Generator {
     const caller = this.#begin();
@@ -167,6 +173,11 @@ export class Client {
     return layoutOf(object(await this.#begin().call(rules.getLayout, { path: encodeURIComponent(name) }, options), "layout"));
   }
 
+  /** Creates a layout, or returns the equal one that exists; another one of the name is LAYOUT_EXISTS. Layouts never change. */
+  async createLayout(layout: Layout, options: CallOptions = {}): Promise<Layout> {
+    return layoutOf(object(await this.#begin().call(rules.createLayout, { body: layout.toJSON() }, options), "layout"));
+  }
+
   /**
    * Closes the generators, buffers and blocks of the client, and the connections. Calls in progress and later calls fail with
    * CLOSED. It rejects if a worker or numbers could not be returned to the cluster.
@@ -185,24 +196,4 @@ export class Client {
       throw failed.reason;
     }
   }
-}
-
-/** seedsOf checks addresses, adds the default port and removes repetitions. */
-function seedsOf(addresses: readonly string[]): string[] {
-  if (addresses.length === 0) {
-    throw invalid("missing address; give the address of at least one member");
-  }
-  return [...new Set(addresses.map((given) => {
-    let address = given;
-    if (/^[^[\]]*:[^[\]]*:/.test(address)) {
-      address = `[${address}]:${defaultPort}`; // a bare IPv6 address
-    } else if (!/:\d+$/.test(address)) {
-      address += `:${defaultPort}`;
-    }
-    const match = /^(\[[0-9a-fA-F:.%]+\]|[^\s:/[\]@]+):(\d{1,5})$/.exec(address);
-    if (match === null || Number(match[2]) < 1 || Number(match[2]) > 65_535) {
-      throw invalid(`member address ${JSON.stringify(given)}: expected host:port`);
-    }
-    return address;
-  }))];
 }

@@ -1,3 +1,4 @@
+import { uptime } from "node:os";
 import { performance } from "node:perf_hooks";
 
 /** Clock is a source of time. Tests may replace it. */
@@ -8,8 +9,23 @@ export interface Clock {
   monotonic(): number;
 }
 
+/** SuspendableClock also knows for how long the machine was suspended: its monotonic clock stands still meanwhile. */
+export interface SuspendableClock extends Clock {
+  /** Returns the time of all suspensions in milliseconds, plus a constant; undefined if it is not known now. */
+  suspended?(): number | undefined;
+}
+
 /** systemClock reads the clocks of this machine. */
-export const systemClock: Clock = { wall: () => Date.now(), monotonic: () => performance.now() };
+export const systemClock: SuspendableClock = { wall: () => Date.now(), monotonic: () => performance.now(), suspended };
+
+const exactMs = 5;
+
+function suspended(): number | undefined {
+  const before = performance.now();
+  const up = uptime() * 1_000; // goes on during a suspension
+  const after = performance.now();
+  return after - before < exactMs ? up - after : undefined;
+}
 
 /** Reading is both clocks at one moment, in whole milliseconds. */
 export interface Reading {

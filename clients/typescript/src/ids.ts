@@ -39,7 +39,7 @@ export class Ids {
   async batch(count: number, options: CallOptions): Promise<bigint[]> {
     checkCount(count, mostIds, "IDs");
     const { answer, offset } = await this.#calls.take(count, options);
-    return part(answer, offset, count);
+    return idsOf(answer, offset, count);
   }
 
   /** Requests IDs greater than after, in a request of their own. */
@@ -95,8 +95,8 @@ function at(ranges: readonly Range[], index: number): bigint {
   throw new RangeError(`index ${index}`);
 }
 
-/** part returns count IDs of ranges from an index on. */
-function part(ranges: readonly Range[], offset: number, count: number): bigint[] {
+/** idsOf returns count IDs of ranges from an index on. */
+export function idsOf(ranges: readonly Range[], offset: number, count: number): bigint[] {
   const ids: bigint[] = [];
   let skip = offset;
   for (const range of ranges) {

@@ -18,6 +18,7 @@ export type { Numbers } from "./numbers.js";
 export { preset, presetNames } from "./presets.js";
 export type { OnceOptions, Sequence } from "./sequence.js";
 export type { ChangeOptions, SequenceInfo, SequenceSettings, SequenceSpec } from "./sequence_spec.js";
+export type { Session } from "./session.js";
 export type { Credentials } from "./trust.js";
 export { fromUuid, toUuid } from "./uuid.js";
 export { version } from "./process.js";

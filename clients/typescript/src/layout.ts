@@ -216,6 +216,14 @@ export class Layout {
     return Number(BigInt(this.epochAtMs) + tick * BigInt(this.unitMs));
   }
 
+  /** Returns the layout as the API takes it. */
+  toJSON(): Json {
+    return {
+      name: this.name, fields: this.fields, unitMs: `${this.unitMs}`, epochAtMs: `${this.epochAtMs}`, datacenter: `${this.datacenter}`,
+      spread: `${this.spread}`, leaseOnly: this.leaseOnly,
+    };
+  }
+
   /** Throws if this client cannot issue IDs of the layout at a time, in Unix milliseconds. */
   checkIssues(nowMs: number): void {
     const refuse = (why: string): never => {

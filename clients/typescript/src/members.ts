@@ -1,3 +1,4 @@
+import { isAddress } from "./address.js";
 import type { Caller } from "./caller.js";
 import { rules } from "./rules.js";
 import { Bell, sleep } from "./wait.js";
@@ -7,6 +8,7 @@ import { list, text, type Json } from "./wire.js";
 const firstMs = 10_000;
 const longestMs = 160_000;
 const requestMs = 5_000;
+const mostMembers = 1_000;
 
 /**
  * Members learns the addresses of the cluster's members. The given addresses stay in use beside the advertised ones, because
@@ -16,7 +18,6 @@ export class Members {
   readonly #caller: Caller;
   readonly #seeds: readonly string[];
   readonly #advertised = new Set<string>(); // seeds that were advertised at some time
-  readonly #ids = new Map<string, string>(); // IDs of members by address
   readonly #end = new Bell();
   #started = false;
   #ended = false;
@@ -57,11 +58,10 @@ export class Members {
     let leader = "";
     for (const member of members) {
       const address = text(member, "httpAddress");
-      if (address === "") {
-        continue; // this member does not advertise HTTP
+      if (!isAddress(address) || learned.length >= mostMembers) {
+        continue; // empty if the member does not advertise HTTP
       }
       learned.push(address);
-      this.#ids.set(address, text(member, "id"));
       if (this.#seeds.includes(address)) {
         this.#advertised.add(address);
       }

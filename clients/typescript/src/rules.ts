@@ -31,6 +31,7 @@ export const rules = {
   generateIds: { ...memory, verb: "POST", path: "/v1/ids:generate" },
   generateUuids: { ...memory, verb: "POST", path: "/v1/uuids:generate" },
   getLayout: { ...memory, verb: "GET", path: "/v1/layouts/" },
+  createLayout: { ...leader, tryMs: 0, verb: "POST", path: "/v1/layouts" },
   getStatus: { ...memory, receipt: true, verb: "GET", path: "/v1/status" },
   listMembers: { ...memory, receipt: true, verb: "GET", path: "/v1/members" },
   getSequence: { ...leader, changes: false, verb: "GET", path: "/v1/sequences/" },

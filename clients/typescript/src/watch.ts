@@ -1,4 +1,4 @@
-import { read, type Clock, type Reading } from "./clock.js";
+import { read, type Reading, type SuspendableClock } from "./clock.js";
 import { SnowraftError } from "./errors.js";
 
 /** Limits holds the greatest errors of a clock that are tolerated. */
@@ -13,6 +13,8 @@ export interface Limits {
 
 /** The time for which a member's answer counts. */
 const peerMaxAgeMs = 30_000;
+/** The greatest difference between two readings of the clocks that is not a suspension. */
+const suspendNoiseMs = 100;
 
 /**
  * Watch compares this process's clock with those of members, with the observed clock and with its own past.
@@ -30,17 +32,19 @@ export class Watch {
   observed = 0;
   limits: Limits = { waitThresholdMs: 1_000, maxOffsetMs: 500, swap: false };
 
-  readonly #clock: Clock;
+  readonly #clock: SuspendableClock;
   readonly #peers = new Map<string, { base: number; mono: number }>();
   #observedBase = 0; // observed - mono
   #reference: number; // the base that the own clock should have
   #own: number; // own base at the last update
+  #asleep: number | undefined; // time of all suspensions until the last update
   #agreed = false; // the own clock agreed with a member's once
 
-  constructor(clock: Clock) {
+  constructor(clock: SuspendableClock) {
     this.#clock = clock;
     const now = this.now();
     this.#own = this.#reference = now.wall - now.mono;
+    this.#asleep = clock.suspended?.();
     this.#bound(now);
   }
 
@@ -90,6 +94,7 @@ export class Watch {
 
   /** Moves the observed clock forward by the monotonic clock, and compares the clocks. Call it about once per second. */
   advance(): void {
+    this.#wake();
     if (this.observed !== 0) {
       this.observed = this.#observedBase + this.now().mono;
     }
@@ -101,6 +106,7 @@ export class Watch {
    * clock, but no jump. With answers of several members, the base is the median of all clocks.
    */
   update(): void {
+    this.#wake();
     const now = this.now();
     const own = now.wall - now.mono;
     const others: number[] = [];
@@ -132,6 +138,25 @@ export class Watch {
       this.#agreed = true;
     }
     this.#bound(now);
+  }
+
+  /** Notes a suspension of the machine: the monotonic clock stood still, and every other clock continued. */
+  #wake(): void {
+    const asleep = this.#clock.suspended?.();
+    if (asleep === undefined) {
+      return;
+    }
+    const slept = Math.round(asleep - (this.#asleep ??= asleep));
+    if (slept <= suspendNoiseMs) {
+      return;
+    }
+    this.#asleep = asleep;
+    this.#own += slept;
+    this.#reference += slept;
+    this.#observedBase += slept;
+    for (const peer of this.#peers.values()) {
+      peer.base += slept;
+    }
   }
 
   /**

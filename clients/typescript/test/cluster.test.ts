@@ -123,6 +123,16 @@ if (!isMainThread) {
         await client.deleteSequence("orders", { expectedGeneration: (await client.getSequence("orders")).generation });
       });
 
+      test("a layout of 53 bits issues numbers", { skip: flags.length > 0 && "the token may not create layouts" }, async () => {
+        const client = open(cluster.options);
+        assert.deepEqual(await client.createLayout(preset("jssafe") as Layout), preset("jssafe"));
+        const generator = client.generator({ layout: "jssafe" });
+        await generator.ready();
+        assert.ok(Number.isSafeInteger(generator.nextNumber()));
+        const session = client.session();
+        assert.ok(await session.next() < await session.next());
+      });
+
       test("a worker that was released is free again", async () => {
         const first = open(cluster.options).generator({ holder: "again" });
         await first.ready();

@@ -35,6 +35,22 @@ test("a caller with a shorter time limit stops waiting, and the others get their
   await patient;
 });
 
+test("a session asks for IDs greater than its last one", async () => {
+  const member = await FakeMember.start({
+    "/v1/ids:generate": (body) => {
+      const after = BigInt(String(body["after"] ?? 0));
+      return { ranges: [{ first: `${after + 20n}`, count: 1, step: "1" }, { first: `${after + 5n}`, count: (body["count"] as number) - 1, step: "2" }].filter((r) => r.count > 0) };
+    },
+  });
+  const session = connect([member]).session({ after: 7n });
+  assert.equal(await session.next(), 27n);
+  assert.deepEqual(await session.batch(3), [32n, 34n, 47n]);
+  assert.equal(session.last, 47n);
+  member.on("/v1/ids:generate", () => ({ ranges: [{ first: "47", count: 1, step: "1" }] }));
+  await assert.rejects(session.next(), { reason: "INTERNAL" });
+  assert.throws(() => connect([member]).session({ after: -1n }), { reason: "INVALID_ARGUMENT" });
+});
+
 test("a call that a member refuses goes to another one", async () => {
   const down = await FakeMember.start({ "/v1/ids:generate": () => failure("SHUTTING_DOWN") });
   const gone = await FakeMember.start();
@@ -81,7 +97,7 @@ test("answers that break the protocol are discarded", async () => {
 test("members are learned, and removed ones are not called", async () => {
   const first = await FakeMember.start({ "/v1/ids:generate": idsFrom(1n) });
   const second = await FakeMember.start({ "/v1/sequences:next": () => ({ first: "1", count: 1, increment: "1" }) });
-  const members = { members: [{ id: "a", httpAddress: first.address }, { id: "b", httpAddress: second.address, leader: true }] };
+  const members = { members: [{ id: "a", httpAddress: first.address }, { id: "b", httpAddress: second.address, leader: true }, { httpAddress: "" }, { httpAddress: "http://x" }] };
   first.on("/v1/members", () => members);
   first.on("/v1/sequences:next", () => failure("NO_LEADER"));
   const client = connect([first]);

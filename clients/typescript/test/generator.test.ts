@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SnowraftError, type Generator } from "../src/index.js";
+import { Watch } from "../src/watch.js";
 import { connect, failure, FakeMember, until } from "./fake.js";
 import { Leases, StillClock, TestClock, tickOf, workerOf } from "./lease_kit.js";
 
@@ -186,6 +187,20 @@ test("the clock of a member shows that this one is ahead", async () => {
   await assert.rejects(generator.ready({ timeoutMs: 50 }), { reason: "CLOCK_SKEW" });
 });
 
+test("a suspension of the machine is no jump of the clock", () => {
+  const clock = { at: { wall: 1e12, mono: 0, asleep: 5_000 }, wall: () => clock.at.wall, monotonic: () => clock.at.mono, suspended: () => clock.at.asleep };
+  const watch = new Watch(clock);
+  watch.observe(1e12);
+  clock.at = { wall: 1e12 + 60_000, mono: 10, asleep: 64_990 };
+  assert.equal(watch.check(watch.now())?.reason, "CLOCK_SKEW");
+  watch.advance();
+  assert.equal(watch.check(watch.now()), undefined);
+  assert.equal(watch.observed, 1e12 + 60_000);
+  clock.at.wall += 60_000;
+  watch.advance();
+  assert.equal(watch.check(watch.now())?.reason, "CLOCK_SKEW");
+});
+
 test("a full tick makes next wait for the clock, or throw when it stands still", async () => {
   const leases = await Leases.start();
   const clock = new StillClock();
@@ -203,7 +218,9 @@ test("ready fails at once if waiting does not help, and with the reason when its
   leases.onAcquire = () => failure("PERMISSION_DENIED", 7);
   await assert.rejects(leases.generator().ready({ timeoutMs: 30_000 }), { reason: "PERMISSION_DENIED" });
   leases.onAcquire = () => failure("WORKERS_EXHAUSTED", 8, { retry_at_ms: `${Date.now() + 60_000}` });
-  await assert.rejects(leases.generator().ready({ timeoutMs: 100 }), { reason: "WORKERS_EXHAUSTED" });
+  const exhausted = leases.generator();
+  await until(() => exhausted.status().problem?.reason === "WORKERS_EXHAUSTED");
+  await assert.rejects(exhausted.ready({ timeoutMs: 10 }), { reason: "WORKERS_EXHAUSTED" });
   const unknown = await FakeMember.start({ "/v1/layouts/default": () => failure("UNKNOWN_LAYOUT", 5) });
   await assert.rejects(connect([unknown]).generator().ready({ timeoutMs: 30_000 }), { reason: "UNKNOWN_LAYOUT" });
 });

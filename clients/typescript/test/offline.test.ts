@@ -23,6 +23,7 @@ const invalid = (error: unknown): boolean => SnowraftError.is(error) && error.re
 test("layouts split IDs as the vectors do", () => {
   for (const v of vectors<LayoutVectors>("layouts.json").layouts) {
     const layout = layoutOf(v.layout);
+    assert.deepEqual(layoutOf(layout.toJSON()), layout);
     for (const id of v.ids) {
       const decoded = layout.decode(BigInt(id.id));
       assert.deepEqual(decoded, { id: BigInt(id.id), layout: layout.name, tickAtMs: Number(id.tickAtMs), ...parts(id) });
