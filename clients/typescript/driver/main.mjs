@@ -25,7 +25,7 @@ async function serve({ id, op, args = {} }) {
   }
   try {
     const { failed, ...ok } = await run(args, id);
-    send({ id, ok, ...(failed === undefined ? {} : { error: describe(failed) }) });
+    send(failed === undefined ? { id, ok } : { id, ...ok, error: describe(failed) }); // with the items before the error
   } catch (error) {
     send({ id, error: describe(error) });
   }

@@ -1,5 +1,6 @@
 // The operations of the contract. An operation returns its result; "failed" is an error after a part of it.
-import { Client, Layout, decodeText, preset, version } from "snowraft";
+import { setTimeout as pause } from "node:timers/promises";
+import { Client, Layout, SnowraftError, decodeText, preset, version } from "snowraft";
 import { runs, startRun, stopRun } from "./runs.mjs";
 
 const clients = new Map();
@@ -13,7 +14,7 @@ const clocks = new Map();
 export function find(map, name) {
   const object = map.get(name);
   if (object === undefined) {
-    throw new Error(`unknown name ${JSON.stringify(name)}`);
+    throw new SnowraftError(`unknown name ${JSON.stringify(name)}`, { reason: "INVALID_ARGUMENT" });
   }
   return object;
 }
@@ -31,7 +32,7 @@ function clockOf(name) {
 
 function layoutOf(spec) {
   if (typeof spec !== "object") {
-    return preset(spec ?? "default") ?? (() => { throw new Error(`unknown preset ${spec}`); })();
+    return preset(spec ?? "default") ?? (() => { throw new SnowraftError(`unknown preset ${spec}`, { reason: "INVALID_ARGUMENT" }); })();
   }
   return new Layout({
     name: spec.name ?? "custom", fields: spec.fields, unitMs: Number(spec.unitMs ?? 1), epochAtMs: Number(spec.epochAtMs ?? 0),
@@ -92,11 +93,11 @@ export const ops = {
       ...(args.clock === undefined ? {} : { clock: clockOf(args.clock) }),
     });
     generators.set(args.generator, { generator, waits: args.clock === undefined });
-    await generator.ready({ timeoutMs: args.ready_ms ?? 10_000 });
+    await (args.clock === undefined ? ready(generator, args) : windows(generator, args));
     return {};
   },
   ready: async (args) => {
-    await find(generators, args.generator).generator.ready({ timeoutMs: args.ready_ms ?? 10_000 });
+    await ready(find(generators, args.generator).generator, args);
     return {};
   },
   next: async (args) => {
@@ -170,7 +171,10 @@ export const ops = {
 
   decode: (args) => {
     const decoded = layoutOf(args.layout).decode(decodeText(args.id, args.encoding ?? "dec"));
-    return Object.fromEntries(Object.entries(decoded).map(([key, value]) => [key, String(value)]));
+    return {
+      id: `${decoded.id}`, layout: decoded.layout, tick_at_ms: `${decoded.tickAtMs}`, tick: `${decoded.tick}`,
+      datacenter: `${decoded.datacenter}`, worker: `${decoded.worker}`, sequence: `${decoded.sequence}`,
+    };
   },
   encode: (args) => ({
     id: layoutOf(args.layout).encode({
@@ -179,6 +183,23 @@ export const ops = {
     }).toString(),
   }),
 };
+
+const readyMs = 10_000;
+
+function ready(generator, args) {
+  return generator.ready({ timeoutMs: args.ready_ms ?? readyMs });
+}
+
+/** windows waits until all lanes have a window. With a clock that stands still, none may be ready to issue. */
+async function windows(generator, args) {
+  const until = performance.now() + (args.ready_ms ?? readyMs);
+  while (generator.status().workers.length < (args.lanes ?? 1)) {
+    if (performance.now() > until) {
+      throw generator.status().problem;
+    }
+    await pause(5);
+  }
+}
 
 /** nextOf returns the next ID. With the system's clock, it waits for the next tick; an injected clock stands still. */
 function nextOf(generator, waits) {

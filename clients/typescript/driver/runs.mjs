@@ -13,7 +13,7 @@ const retryPauseMs = 5;
 export async function startRun(id, args, take) {
   const run = { stopped: false, claimed: 0, issued: 0, errors: {}, lastError: undefined };
   runs.set(id, run);
-  const file = args.file ? openSync(args.file, "w") : undefined;
+  const file = args.file ? openSync(args.file, "a") : undefined;
   const until = args.ms === undefined ? Infinity : performance.now() + args.ms;
   const count = args.count ?? Infinity;
   try {
