@@ -9,7 +9,8 @@ import { Pacer } from "./pacer.js";
 import { osRandom } from "./random.js";
 import { plain, setBack } from "./refusals.js";
 import { rules } from "./rules.js";
-import { blockOf, isPlausible, Stock, type Block } from "./stock.js";
+import { Shelf } from "./shelf.js";
+import { blockOf, isPlausible, type Block, type Stock } from "./stock.js";
 import { Bell, sleep } from "./wait.js";
 import { malformed, object, text, uint64 } from "./wire.js";
 
@@ -28,8 +29,6 @@ const requestMs = 5_000;
 const readyPauseMs = 50;
 /** The number of blocks in a row that may be outdated, or too short for a caller, before the caller gets an error. */
 const mostTries = 3;
-/** The interval of requests while a period has ended by this process's clock and not by the cluster's. */
-const lenientMs = 100;
 
 interface Waiter {
   readonly count: number;
@@ -58,15 +57,12 @@ export class Blocks {
   readonly #end = new Bell();
   readonly #onClose: () => void;
   #offSealed: () => void = () => undefined;
-  #current: Stock | undefined;
-  #next: Stock | undefined;
+  readonly #shelf = new Shelf();
   #waiting: Waiter[] = [];
   #request: Promise<void> | undefined;
   #problem: SnowraftError | undefined;
   #started = false;
-  #taken = 0; // from earlier blocks
   #lookAt = 0; // value of current.taken from which the pace is checked
-  #lenientUntil = -Infinity; // monotonic
   #closing: Promise<void> | undefined;
 
   /** @internal Use Client.blocks. */
@@ -138,7 +134,7 @@ export class Blocks {
   async ready(options: CallOptions = {}): Promise<void> {
     const deadline = performance.now() + (options.timeoutMs ?? this.#caller.timeoutMs);
     this.#begin();
-    while (this.#left(read(systemClock)) === 0) {
+    while (this.#shelf.left(read(systemClock)) === 0) {
       await Promise.race([this.#requestBlock(), sleep(deadline - performance.now(), [this.#end])]);
       const problem = this.#closing === undefined ? this.#problem : closedError();
       if (problem?.retry === false) {
@@ -159,7 +155,7 @@ export class Blocks {
 
   /** How many numbers are in memory now. */
   get available(): number {
-    return this.#left(read(systemClock));
+    return this.#shelf.left(read(systemClock));
   }
 
   #begin(): void {
@@ -191,75 +187,35 @@ export class Blocks {
         }
         this.#ledger.drop();
       }
-      this.#skip((stock) => this.#ledger.isOutdated(stock.last));
+      this.#shelf.drop((block) => this.#ledger.isOutdated(block));
     }
   }
 
   #watchSeal(): void {
     this.#offSealed = this.#caller.sealed.once(() => {
       this.#ledger.drop();
-      this.#skip(() => true);
+      this.#shelf.clear();
       this.#problem = setBack();
       this.#watchSeal();
     });
   }
 
-  #skip(which: (stock: Stock) => boolean): void {
-    if (this.#current !== undefined && which(this.#current)) {
-      this.#retire();
-    }
-    if (this.#next !== undefined && which(this.#next)) {
-      this.#next = undefined;
-    }
-  }
-
-  /** Leaves the current block. */
-  #retire(): void {
-    this.#taken += this.#current?.taken ?? 0;
-    this.#current = undefined;
-  }
-
-  /** Whether a block's period has ended, by this process's clock and not before the cluster has just confirmed it. */
-  #isOver(stock: Stock, now: Reading): boolean {
-    return stock.last.periodEndMs !== 0 && now.wall >= stock.last.periodEndMs && now.mono >= this.#lenientUntil;
-  }
-
-  #left(now: Reading): number {
-    return [this.#current, this.#next].reduce((sum, stock) => sum + (stock === undefined || this.#isOver(stock, now) ? 0 : stock.left), 0);
-  }
-
-  /** Takes numbers from the blocks in memory, and moves on to the next block if that one has them. */
+  /** Takes numbers from memory, and requests the next block early. */
   #serve(count: number, now: Reading): Numbers | undefined {
-    let stock = this.#current;
-    if (stock === undefined || this.#isOver(stock, now) || stock.left < count) {
-      const next = this.#next;
-      if (next === undefined || this.#isOver(next, now) || (stock !== undefined && !this.#isOver(stock, now) && stock.left > 0 && next.left < count)) {
-        return undefined; // both may still serve smaller requests
-      }
-      this.#retire();
-      this.#next = undefined;
-      this.#current = stock = next;
-      this.#lookAt = 0;
-      if (stock.left < count) {
-        return undefined;
-      }
-    }
-    const numbers = stock.take(count);
-    if (stock.taken >= this.#lookAt) {
-      this.#pace(now);
+    const before = this.#shelf.current;
+    const numbers = this.#shelf.take(count, now);
+    const stock = this.#shelf.current;
+    if (stock !== undefined && (stock !== before || stock.taken >= this.#lookAt)) {
+      this.#pace(stock, now);
     }
     return numbers;
   }
 
   /** Requests the next block if it is due, and sets the mark at which a call looks again. */
-  #pace(now: Reading): void {
-    const stock = this.#current;
-    if (stock === undefined) {
-      return;
-    }
-    this.#pacer.measure(now.mono, this.#taken + stock.taken);
+  #pace(stock: Stock, now: Reading): void {
+    this.#pacer.measure(now.mono, this.#shelf.taken);
     this.#lookAt = stock.taken + Math.max(1, Math.floor(stock.count / 16));
-    if (this.#next !== undefined || this.#request !== undefined) {
+    if (this.#shelf.hasNext || this.#request !== undefined) {
       return;
     }
     const reserve = this.#pacer.reserve(stock.count);
@@ -332,30 +288,17 @@ export class Blocks {
   /** Stores a granted block and serves the waiting callers. */
   #accept(block: Block, asked: Reading): void {
     const now = read(systemClock);
-    const stock = new Stock(block);
-    this.#ledger.accepted(block, stock);
-    this.#skip((s) => this.#ledger.isOutdated(s.last));
-    if (block.periodEndMs !== 0 && asked.wall >= block.periodEndMs) {
-      this.#lenientUntil = now.mono + lenientMs; // the cluster granted it anyway, and its clock decides
-    }
+    this.#ledger.accepted(block);
+    this.#shelf.drop((old) => this.#ledger.isOutdated(old));
+    this.#shelf.put(block, asked, now);
     if (this.#closing !== undefined) {
-      this.#next = stock;
       return;
-    }
-    if (this.#next === undefined) {
-      if (this.#current === undefined || !this.#current.append(block)) {
-        this.#next = stock;
-      }
-    } else if (!this.#next.append(block)) { // there is no room for a third block: a caller wants more than the next one has
-      this.#retire();
-      this.#next = stock;
     }
     this.#serveWaiting(now);
     for (const waiter of this.#waiting.filter((w) => w.asked && block.count < w.count && ++w.short >= mostTries)) {
       this.#waiting = this.#waiting.filter((w) => w !== waiter);
       waiter.reject(invalid(`sequence "${this.#name}": the cluster granted blocks of ${block.count} numbers, fewer than one call requested; request fewer numbers, or raise the largest block size`));
     }
-    this.#pace(now);
   }
 
   #serveWaiting(now: Reading): void {
@@ -387,8 +330,7 @@ export class Blocks {
     if (this.#request !== undefined) {
       await Promise.race([this.#request, sleep(timeoutMs, [], true)]); // its block would be skipped
     }
-    const rest = this.#next ?? this.#current;
-    this.#current = this.#next = undefined;
+    const rest = this.#shelf.clear();
     this.#onClose();
     const unused = rest === undefined || rest.last.token !== this.#ledger.token || this.#ledger.isOutdated(rest.last)
       ? 0 : Math.min(rest.left, rest.granted);

@@ -1,4 +1,4 @@
-import { isBefore, isSame, type Block, type Epoch, type Stock } from "./stock.js";
+import { isBefore, isSame, type Block, type Epoch } from "./stock.js";
 
 /** Ledger is what a process knows of the blocks of one sequence. It decides which blocks may be used. */
 export class Ledger {
@@ -29,11 +29,11 @@ export class Ledger {
   }
 
   /** Records a block that will be used. */
-  accepted(b: Block, stock: Stock): void {
+  accepted(b: Block): void {
     if (isBefore(this.#known, b)) {
       this.#known = b;
     }
-    this.#last = { end: stock.end, increment: b.increment, epoch: b };
+    this.#last = { end: b.first + BigInt(b.count - 1) * b.increment, increment: b.increment, epoch: b };
   }
 
   /** Learns the present epoch of the sequence. An older one, of a replica that lags, changes nothing. */
