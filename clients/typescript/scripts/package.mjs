@@ -1,4 +1,5 @@
-// Packs the package, installs it in an empty folder, and uses it there as ESM, as CommonJS and from TypeScript.
+// Packs the package, installs it in an empty folder, and uses it there as ESM, as CommonJS and from TypeScript. Then it installs the
+// package for the driver of the conformance suite.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -45,4 +46,5 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
+run("npm", ["install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", resolve(filename)], "driver");
 console.log(`${filename}: works as ESM and CommonJS, with types, and needs no other package`);

@@ -98,7 +98,9 @@ export class Blocks {
     if (this.#pacer.mayRequest(now.mono)) {
       void this.#requestBlock();
     }
-    throw this.#problem ?? new SnowraftError(`snowraft: no numbers of sequence "${this.#name}" are in memory now`, { reason: "EMPTY", retryAfterMs: 10 });
+    throw this.#problem ?? new SnowraftError(`snowraft: no numbers of sequence "${this.#name}" are in memory now`, {
+      reason: "EMPTY", retryAfterMs: 10,
+    });
   }
 
   /** Returns the next count numbers, 1 to 1,000,000, in one run. It waits for a block if none has them. */
@@ -249,16 +251,18 @@ export class Blocks {
           body: { sequence: this.#name, count: `${count}`, returnKey: this.#key },
         }, { timeoutMs: requestMs }));
         if (!isPlausible(block) || !this.#ledger.follows(block)) {
-          throw malformed(`impossible block of sequence "${this.#name}": token ${block.token}, ${block.count} numbers from ${block.first} by ${block.increment}`);
+          throw malformed(`impossible block of sequence "${this.#name}": ` +
+            `token ${block.token}, ${block.count} numbers from ${block.first} by ${block.increment}`);
         }
         this.#ledger.token = block.token;
         if (this.#ledger.isOutdated(block) && tries++ < mostTries && this.#closing === undefined) {
           continue;
         }
         if (this.#ledger.isOutdated(block)) {
-          throw new SnowraftError(`snowraft: the granted blocks of sequence "${this.#name}" are outdated, because the sequence is being changed; try again`, {
-            reason: "SEQUENCE_CHANGED", retry: true,
-          });
+          throw new SnowraftError(
+            `snowraft: the granted blocks of sequence "${this.#name}" are outdated, because the sequence is being changed; try again`,
+            { reason: "SEQUENCE_CHANGED", retry: true },
+          );
         }
         this.#pacer.granted(block, read(systemClock).mono - asked.mono);
         this.#problem = undefined;
@@ -297,7 +301,8 @@ export class Blocks {
     this.#serveWaiting(now);
     for (const waiter of this.#waiting.filter((w) => w.asked && block.count < w.count && ++w.short >= mostTries)) {
       this.#waiting = this.#waiting.filter((w) => w !== waiter);
-      waiter.reject(invalid(`sequence "${this.#name}": the cluster granted blocks of ${block.count} numbers, fewer than one call requested; request fewer numbers, or raise the largest block size`));
+      waiter.reject(invalid(`sequence "${this.#name}": the cluster granted blocks of ${block.count} numbers, fewer than one call requested; ` +
+        "request fewer numbers, or raise the largest block size"));
     }
   }
 
@@ -343,9 +348,10 @@ export class Blocks {
       }, { timeoutMs });
     } catch (error) {
       if (!SnowraftError.is(error) || error.reason !== "NOT_LAST_BLOCK") {
-        throw new SnowraftError(`snowraft: the last ${unused} numbers of sequence "${this.#name}" were not returned and stay unused: ${plain(error)}`, {
-          reason: SnowraftError.is(error) ? error.reason : "INTERNAL", retry: false,
-        });
+        throw new SnowraftError(
+          `snowraft: the last ${unused} numbers of sequence "${this.#name}" were not returned and stay unused: ${plain(error)}`,
+          { reason: SnowraftError.is(error) ? error.reason : "INTERNAL", retry: false },
+        );
       }
     }
   }

@@ -4,7 +4,7 @@ import { checkCount, closedError, invalid, SnowraftError } from "./errors.js";
 import type { Ids, Range } from "./ids.js";
 import { Bell, sleep } from "./wait.js";
 
-/** BufferOptions are the options of a {@link Buffer}. */
+/** BufferOptions are the options of a {@link IdBuffer}. */
 export interface BufferOptions {
   /** Layout of the IDs; the default is "default". */
   layout?: string;
@@ -39,11 +39,11 @@ interface Chunk {
 }
 
 /**
- * Buffer holds IDs that it requested in advance, so that next is synchronous. It requests IDs in the background when only a part
+ * IdBuffer holds IDs that it requested in advance, so that next is synchronous. It requests IDs in the background when only a part
  * is left, and drops those that are older than its age. IDs are in no order. While no member can be reached, it issues the IDs
  * that it holds.
  */
-export class Buffer {
+export class IdBuffer {
   readonly #ids: Ids;
   readonly #least: number;
   readonly #ageMs: number;

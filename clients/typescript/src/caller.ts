@@ -169,7 +169,13 @@ export class Caller {
 
 /** mostSpecific returns the latest fault with a member's reason; without one, the latest fault. */
 function mostSpecific(before: Fault | undefined, round: readonly Fault[]): Fault {
-  return round.reduce<Fault | undefined>((best, f) => (best === undefined || f.reason !== "" || best.reason === "" ? f : best), before) as Fault;
+  let best = before;
+  for (const fault of round) {
+    if (best === undefined || fault.reason !== "" || best.reason === "") {
+      best = fault;
+    }
+  }
+  return best as Fault;
 }
 
 function parse(body: string): Json {

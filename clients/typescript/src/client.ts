@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { seedsOf } from "./address.js";
 import { Blocks, type BlocksOptions } from "./blocks.js";
-import { Buffer, type BufferOptions } from "./buffer.js";
+import { IdBuffer, type BufferOptions } from "./buffer.js";
 import { Caller, type CallOptions } from "./caller.js";
 import { closedError, invalid } from "./errors.js";
 import { sinkOf, type EventSink, type Logger } from "./events.js";
@@ -123,8 +123,8 @@ export class Client {
   }
 
   /** Returns a buffer of IDs that it requests in advance, and begins to fill it. */
-  buffer(options: BufferOptions = {}): Buffer {
-    const buffer: Buffer = new Buffer(this.#idsOf(options.layout), options, () => this.#open.delete(buffer));
+  buffer(options: BufferOptions = {}): IdBuffer {
+    const buffer: IdBuffer = new IdBuffer(this.#idsOf(options.layout), options, () => this.#open.delete(buffer));
     this.#open.add(buffer);
     return buffer;
   }

@@ -129,7 +129,8 @@ export class Coalescer<A> {
       const divided = batch.callers.length > 1 && this.#divides(error);
       for (const caller of batch.callers) {
         if (divided) {
-          this.#fetch(caller.count, caller.deadline - performance.now()).then((answer) => caller.resolve({ answer, offset: 0 }), caller.reject);
+          this.#fetch(caller.count, caller.deadline - performance.now())
+            .then((answer) => caller.resolve({ answer, offset: 0 }), caller.reject);
         } else {
           caller.reject(error);
         }

@@ -78,7 +78,9 @@ export function decodeText(text: string, encoding: Encoding): bigint {
     id = id * base + BigInt(value);
   }
   if (id >> 64n !== 0n) {
-    throw new SnowraftError(`snowraft: out of range: ID ${JSON.stringify(text)} in ${encoding} exceeds 64 bits`, { reason: "INVALID_ARGUMENT" });
+    throw new SnowraftError(`snowraft: out of range: ID ${JSON.stringify(text)} in ${encoding} exceeds 64 bits`, {
+      reason: "INVALID_ARGUMENT",
+    });
   }
   return id;
 }

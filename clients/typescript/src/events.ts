@@ -1,5 +1,8 @@
 import type { SnowraftError } from "./errors.js";
 
+/** WorkerChange is what happened to a worker of a generator. */
+export type WorkerChange = "acquired" | "extended" | "released" | "lost";
+
 /** ClientEvent is what the client reports to the function `onEvent`, for metrics and health. */
 export type ClientEvent =
   /** One try of a call ended. */
@@ -7,7 +10,7 @@ export type ClientEvent =
   /** One call for IDs or numbers ended that served several callers. */
   | { type: "batch"; callers: number; count: number; error?: SnowraftError }
   /** A lane of a generator acquired, extended, released or lost its worker. Ticks are those of the layout. */
-  | { type: "worker"; change: "acquired" | "extended" | "released" | "lost"; layout: string; lane: number; worker: bigint; untilTick: number }
+  | { type: "worker"; change: WorkerChange; layout: string; lane: number; worker: bigint; untilTick: number }
   /** A lane of a generator began to fail to get a window; the generator repeats the request. */
   | { type: "window"; layout: string; lane: number; error: SnowraftError }
   /** The request for a block of a sequence failed; later calls repeat it. */

@@ -178,9 +178,7 @@ export class Generator {
         throw result.error;
       }
       if (result.waitMs > spinMs || performance.now() - began > 2 * spinMs) {
-        throw new SnowraftError(`snowraft: waiting for the clock to reach the next tick that is free, in ${result.waitMs} ms`, {
-          reason: "WAIT", retryAfterMs: result.waitMs,
-        });
+        throw waiting(result.waitMs);
       }
       const wall = this.#wall();
       while (this.#wall() === wall && performance.now() - began <= 2 * spinMs); // the clock shows the next tick soon
@@ -214,7 +212,7 @@ export class Generator {
   /** Returns what to expect before the cluster has returned the layout. */
   #missing(): Outlook {
     const problem = this.#problem;
-    if (problem !== undefined && ["UNKNOWN_LAYOUT", "UNAUTHENTICATED", "PERMISSION_DENIED", "INVALID_ARGUMENT", "TIME_EXHAUSTED"].includes(problem.reason)) {
+    if (problem !== undefined && hopeless.has(problem.reason)) {
       return { error: problem, grant: false, inMs: 0 };
     }
     return { error: windowEnded(undefined, problem), grant: true, inMs: 0 };
@@ -253,7 +251,7 @@ export class Generator {
         await sleep(Math.min(left, 200), [this.#changed]);
       } else {
         if (left <= 0) {
-          throw new SnowraftError("snowraft: the clock did not reach the next tick in time", { reason: "WAIT", retryAfterMs: result.waitMs });
+          throw waiting(result.waitMs);
         }
         await sleep(Math.min(left, result.waitMs), [this.#changed]);
       }
@@ -346,6 +344,10 @@ export class Generator {
 }
 
 const hopeless = new Set(["CLOSED", "UNKNOWN_LAYOUT", "TIME_EXHAUSTED", "INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED"]);
+
+function waiting(ms: number): SnowraftError {
+  return new SnowraftError(`snowraft: the clock reaches the next tick that is free in ${ms} ms`, { reason: "WAIT", retryAfterMs: ms });
+}
 
 /** better returns the shorter wait for the clock, otherwise the window that can be expected sooner, otherwise an error. */
 function better(a: Outlook, b: Outlook): Outlook {

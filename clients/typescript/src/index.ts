@@ -4,13 +4,13 @@
  * @packageDocumentation
  */
 export type { Blocks, BlocksOptions } from "./blocks.js";
-export type { Buffer, BufferOptions } from "./buffer.js";
+export type { BufferOptions, IdBuffer } from "./buffer.js";
 export { Client, type ClientOptions, type LayoutOptions } from "./client.js";
 export type { CallOptions } from "./caller.js";
 export type { Clock } from "./clock.js";
 export { encodings, encodeText, decodeText, type Encoding } from "./encoding.js";
 export { SnowraftError, type ErrorDetails } from "./errors.js";
-export type { ClientEvent, EventSink, Logger } from "./events.js";
+export type { ClientEvent, EventSink, Logger, WorkerChange } from "./events.js";
 export type { Generator, GeneratorOptions, GeneratorStatus, LaneStatus } from "./generator.js";
 export { jsonReplacer } from "./json.js";
 export { Layout, parseFields, type Decoded, type Field, type FieldBits, type LayoutSpec, type Parts, type Span } from "./layout.js";

@@ -1,6 +1,6 @@
 import type { Reading } from "./clock.js";
 import { closedError, SnowraftError } from "./errors.js";
-import type { EventSink } from "./events.js";
+import type { EventSink, WorkerChange } from "./events.js";
 import type { Granter } from "./granter.js";
 import type { Layout } from "./layout.js";
 import { Lease, type Grant } from "./lease.js";
@@ -411,7 +411,7 @@ export class Lane {
     }
   }
 
-  #emit(change: "acquired" | "extended" | "released" | "lost", held: Lease): void {
+  #emit(change: WorkerChange, held: Lease): void {
     const { emit, layout } = this.#context;
     emit({ type: "worker", change, layout: layout.name, lane: this.#index, worker: held.worker, untilTick: held.untilTick });
   }

@@ -1,4 +1,5 @@
 import { SnowraftError } from "./errors.js";
+import { timeExhausted } from "./refusals.js";
 import { list, safe, text, uint64, type Json } from "./wire.js";
 
 /** Field is one of the parts of an ID. */
@@ -132,7 +133,8 @@ export class Layout {
 
   #check(): void {
     if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(this.name)) {
-      throw broken(`name ${JSON.stringify(this.name.slice(0, 65))}: expected 1 to 64 of a-z, 0-9 and, except at the start, '.', '_' and '-'`);
+      throw broken(`name ${JSON.stringify(this.name.slice(0, 65))}: ` +
+        "expected 1 to 64 of a-z, 0-9 and, except at the start, '.', '_' and '-'");
     }
     if (!Number.isInteger(this.unitMs) || this.unitMs < 1 || this.unitMs > longestUnitMs) {
       throw broken(`tick of ${this.unitMs} ms, expected 1 to ${longestUnitMs} ms`);
@@ -240,9 +242,7 @@ export class Layout {
     } else if (this.epochAtMs > nowMs) {
       refuse(`has its epoch at ${new Date(this.epochAtMs).toISOString()}, which is in the future`);
     } else if (BigInt(Math.floor((nowMs - this.epochAtMs) / this.unitMs)) >= this.ticks) {
-      throw new SnowraftError(`snowraft: the time field of layout "${this.name}" is full; use a layout with more time bits or a later epoch`, {
-        reason: "TIME_EXHAUSTED",
-      });
+      throw timeExhausted();
     }
   }
 }

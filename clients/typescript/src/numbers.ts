@@ -50,7 +50,8 @@ export function numbersOf(answer: Json, count: number): Numbers {
   );
   if (numbers.count !== count || !fits(numbers.first, BigInt(count), numbers.increment) ||
     (texts.length > 0 && texts.length !== count) || !texts.every((t) => typeof t === "string")) {
-    throw malformed(`${numbers.count} numbers from ${numbers.first} by ${numbers.increment} and ${texts.length} texts instead of the ${count} numbers requested`);
+    throw malformed(`${numbers.count} numbers from ${numbers.first} by ${numbers.increment} and ${texts.length} texts ` +
+      `instead of the ${count} numbers requested`);
   }
   return numbers;
 }

@@ -42,7 +42,7 @@ export class Packer {
   }
 }
 
-/** startsOf returns the function from a tick to the sequence at which the tick starts when it is fresh, as every implementation of Snowraft computes it. */
+/** startsOf returns the function from a fresh tick to its first sequence, as every implementation of Snowraft computes it. */
 export function startsOf(layout: Layout): (tick: number) => number {
   const spread = layout.spread;
   if (spread <= 1n) {

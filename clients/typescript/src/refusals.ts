@@ -15,7 +15,9 @@ export function timeExhausted(): SnowraftError {
 
 /** setBack returns the error of a sealed cluster. */
 export function setBack(): SnowraftError {
-  return new SnowraftError('snowraft: the cluster was set back in time and is sealed; restore it with "snowraft restore"', { reason: "SET_BACK" });
+  return new SnowraftError('snowraft: the cluster was set back in time and is sealed; restore it with "snowraft restore"', {
+    reason: "SET_BACK",
+  });
 }
 
 /** windowEnded returns the error of a lane without a window, given the end of the last one and why no other was granted. */
@@ -57,7 +59,8 @@ export function delayed(error: SnowraftError, tookMs: number): SnowraftError {
 
 export function impossible(grant: Grant): SnowraftError {
   return new SnowraftError(
-    `snowraft: grant of worker ${grant.worker} ignored, because it is impossible: token ${grant.token}, ticks [${grant.fromTick}, ${grant.untilTick})`,
+    `snowraft: grant of worker ${grant.worker} ignored, because it is impossible: ` +
+      `token ${grant.token}, ticks [${grant.fromTick}, ${grant.untilTick})`,
     { reason: "INTERNAL" },
   );
 }

@@ -1,7 +1,9 @@
 import type { Caller, CallOptions } from "./caller.js";
 import { invalid } from "./errors.js";
 import { rules } from "./rules.js";
-import { sequenceInfo, settingsJson, type ChangeOptions, type SequenceInfo, type SequenceSettings, type SequenceSpec } from "./sequence_spec.js";
+import {
+  sequenceInfo, settingsJson, type ChangeOptions, type SequenceInfo, type SequenceSettings, type SequenceSpec,
+} from "./sequence_spec.js";
 import { object } from "./wire.js";
 
 function query(parameters: Readonly<Record<string, unknown>>): string {
@@ -38,5 +40,6 @@ export async function deleteSequence(caller: Caller, name: string, options: Chan
   if (options.force !== undefined || options.forceFormat !== undefined) {
     throw invalid("deleting a sequence repeats no number; remove force and forceFormat");
   }
-  await caller.call(rules.deleteSequence, { path: encodeURIComponent(name) + query({ expectedGeneration: options.expectedGeneration }) }, options);
+  const path = encodeURIComponent(name) + query({ expectedGeneration: options.expectedGeneration });
+  await caller.call(rules.deleteSequence, { path }, options);
 }

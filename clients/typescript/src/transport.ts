@@ -162,7 +162,7 @@ class Agent extends http.Agent {
     const to = { host: options.host ?? "", port: Number(options.port) };
     const socket = trust.kind === "clear"
       ? net.connect(to)
-      : tls.connect({ ...(trust.kind === "verified" && net.isIP(to.host) === 0 ? { servername: to.host } : {}), ...to, ...tlsOptions(trust) });
+      : tls.connect({ ...to, ...tlsOptions(trust, to.host) });
     socket.setNoDelay(true);
     const timer = setTimeout(() => settle(new Error("no connection in time")), connectMs);
     const settle = (error: Error | null): void => {

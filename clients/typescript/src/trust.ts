@@ -1,4 +1,5 @@
 import { X509Certificate, createHash } from "node:crypto";
+import { isIP } from "node:net";
 import * as tls from "node:tls";
 import { SnowraftError, invalid } from "./errors.js";
 import { base32, checkPin, pinOfToken } from "./token.js";
@@ -83,7 +84,7 @@ export function pinOf(certificate: X509Certificate): string {
 }
 
 /** tlsOptions returns the options of a connection to host. */
-export function tlsOptions(trust: Exclude<Trust, { kind: "clear" }>): tls.ConnectionOptions {
+export function tlsOptions(trust: Exclude<Trust, { kind: "clear" }>, host: string): tls.ConnectionOptions {
   if (trust.kind === "pinned") {
     return {
       servername: trust.pins.join("."), // makes the member choose that authority
@@ -91,13 +92,18 @@ export function tlsOptions(trust: Exclude<Trust, { kind: "clear" }>): tls.Connec
       rejectUnauthorized: false, // verifyPins verifies
     };
   }
-  return { minVersion: "TLSv1.2", ...(trust.ca === undefined ? {} : { ca: trust.ca }) };
+  return {
+    minVersion: "TLSv1.2",
+    ...(isIP(host) === 0 ? { servername: host } : {}), // an address has no server name
+    ...(trust.ca === undefined ? {} : { ca: trust.ca }),
+  };
 }
 
 /** verifyPins throws unless an authority with one of the pins issued the server's certificate. */
 export function verifyPins(socket: tls.TLSSocket, pins: readonly string[]): void {
   const chain: X509Certificate[] = [];
-  for (let at: tls.DetailedPeerCertificate | undefined = socket.getPeerCertificate(true); at?.raw !== undefined; at = at.issuerCertificate) {
+  let at: tls.DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
+  for (; at?.raw !== undefined; at = at.issuerCertificate) {
     const certificate = new X509Certificate(at.raw);
     if (chain.some((known) => known.fingerprint256 === certificate.fingerprint256)) {
       break; // an authority is its own issuer

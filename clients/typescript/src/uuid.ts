@@ -26,9 +26,10 @@ export function toUuid(layout: Layout, id: bigint, clusterId: string): string {
 /** fromUuid returns the ID of a UUID that toUuid or a member made. It does not check the tag of the cluster. */
 export function fromUuid(layout: Layout, uuid: string): bigint {
   if (!/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(uuid)) {
-    throw new SnowraftError(`snowraft: invalid syntax: UUID ${JSON.stringify(uuid.slice(0, 64))}, expected one such as 01939b3c-6d00-7000-8000-0123456789ab`, {
-      reason: "INVALID_ARGUMENT",
-    });
+    throw new SnowraftError(
+      `snowraft: invalid syntax: UUID ${JSON.stringify(uuid.slice(0, 64))}, expected one such as 01939b3c-6d00-7000-8000-0123456789ab`,
+      { reason: "INVALID_ARGUMENT" },
+    );
   }
   const number = BigInt(`0x${uuid.replaceAll("-", "")}`);
   if (((number >> 76n) & 15n) !== 7n || ((number >> 62n) & 3n) !== 2n) {

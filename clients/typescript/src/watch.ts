@@ -191,7 +191,8 @@ export class Watch {
 
 function skewed(aheadMs: number, limitMs: number): SnowraftError {
   return new SnowraftError(
-    `snowraft: this clock is ${aheadMs} ms ahead of the majority's, limit ${limitMs} ms; correct the clock, or those of the members if this one is correct`,
+    `snowraft: this clock is ${aheadMs} ms ahead of the majority's, limit ${limitMs} ms; ` +
+      "correct the clock, or those of the members if this one is correct",
     { reason: "CLOCK_SKEW", metadata: { ahead_ms: `${aheadMs}`, limit_ms: `${limitMs}` } },
   );
 }
@@ -200,6 +201,9 @@ function skewed(aheadMs: number, limitMs: number): SnowraftError {
 export function behind(behindMs: number, limitMs: number): SnowraftError {
   return new SnowraftError(
     `snowraft: this clock is ${behindMs} ms behind, limit ${limitMs} ms; correct the clock, or wait until it has caught up`,
-    { reason: "CLOCK_BEHIND", retryAfterMs: Math.max(1, behindMs - limitMs), metadata: { behind_ms: `${behindMs}`, limit_ms: `${limitMs}` } },
+    {
+      reason: "CLOCK_BEHIND", retryAfterMs: Math.max(1, behindMs - limitMs),
+      metadata: { behind_ms: `${behindMs}`, limit_ms: `${limitMs}` },
+    },
   );
 }

@@ -9,7 +9,7 @@ const decimal = /^-?[0-9]{1,20}$/;
 export function malformed(what: string): SnowraftError {
   return new SnowraftError(
     `snowraft: invalid response of a member: ${what}; discarded, please report it with the versions of client and member`,
-    { reason: "INTERNAL" },
+    { reason: "INTERNAL", unknown: true },
   );
 }
 
