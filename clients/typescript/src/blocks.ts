@@ -56,7 +56,8 @@ export class Blocks {
   readonly #pacer: Pacer;
   readonly #end = new Bell();
   readonly #onClose: () => void;
-  #offSealed: () => void = () => undefined;
+  readonly #offSealed: () => void;
+  #sealed = false;
   readonly #shelf = new Shelf();
   #waiting: Waiter[] = [];
   #request: Promise<void> | undefined;
@@ -78,7 +79,7 @@ export class Blocks {
     this.#name = name;
     this.#pacer = new Pacer(size);
     this.#onClose = onClose;
-    this.#watchSeal();
+    this.#offSealed = caller.sealed.once(() => this.#seal());
   }
 
   /** Returns the next number from memory. Throws EMPTY if none is there now; the next block is then on its way. See ready. */
@@ -138,7 +139,7 @@ export class Blocks {
     this.#begin();
     while (this.#shelf.left(read(systemClock)) === 0) {
       await Promise.race([this.#requestBlock(), sleep(deadline - performance.now(), [this.#end])]);
-      const problem = this.#closing === undefined ? this.#problem : closedError();
+      const problem = this.#over ?? this.#problem;
       if (problem?.retry === false) {
         throw problem;
       }
@@ -160,9 +161,17 @@ export class Blocks {
     return this.#shelf.left(read(systemClock));
   }
 
-  #begin(): void {
+  /** Why nothing is issued any more; undefined while something is. */
+  get #over(): SnowraftError | undefined {
     if (this.#closing !== undefined) {
-      throw closedError();
+      return closedError();
+    }
+    return this.#sealed ? setBack() : undefined;
+  }
+
+  #begin(): void {
+    if (this.#over !== undefined) {
+      throw this.#over;
     }
     if (!this.#started) {
       this.#started = true;
@@ -172,9 +181,9 @@ export class Blocks {
 
   /** Follows changes of the sequence until close. */
   async #follow(): Promise<void> {
-    while (this.#closing === undefined) {
+    for (;;) {
       await sleep(this.#refreshMs, [this.#end], true);
-      if (this.#closing !== undefined) {
+      if (this.#over !== undefined) {
         return;
       }
       try {
@@ -193,13 +202,14 @@ export class Blocks {
     }
   }
 
-  #watchSeal(): void {
-    this.#offSealed = this.#caller.sealed.once(() => {
-      this.#ledger.drop();
-      this.#shelf.clear();
-      this.#problem = setBack();
-      this.#watchSeal();
-    });
+  /** Stops for good: the cluster may have granted the same blocks twice. */
+  #seal(): void {
+    this.#sealed = true;
+    this.#shelf.clear();
+    this.#end.ring();
+    for (const waiter of this.#waiting.splice(0)) {
+      waiter.reject(setBack());
+    }
   }
 
   /** Takes numbers from memory, and requests the next block early. */
@@ -255,7 +265,7 @@ export class Blocks {
             `token ${block.token}, ${block.count} numbers from ${block.first} by ${block.increment}`);
         }
         this.#ledger.token = block.token;
-        if (this.#ledger.isOutdated(block) && tries++ < mostTries && this.#closing === undefined) {
+        if (this.#ledger.isOutdated(block) && tries++ < mostTries && this.#over === undefined) {
           continue;
         }
         if (this.#ledger.isOutdated(block)) {
@@ -271,7 +281,7 @@ export class Blocks {
         this.#fail(SnowraftError.is(error) ? error : malformed(String(error)));
       }
       tries = 1;
-      if (this.#closing !== undefined || this.#waiting.length === 0) {
+      if (this.#over !== undefined || this.#waiting.length === 0) {
         return;
       }
     }
@@ -294,9 +304,12 @@ export class Blocks {
     const now = read(systemClock);
     this.#ledger.accepted(block);
     this.#shelf.drop((old) => this.#ledger.isOutdated(old));
+    if (this.#sealed) {
+      return;
+    }
     this.#shelf.put(block, asked, now);
     if (this.#closing !== undefined) {
-      return;
+      return; // close returns the block
     }
     this.#serveWaiting(now);
     for (const waiter of this.#waiting.filter((w) => w.asked && block.count < w.count && ++w.short >= mostTries)) {

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { closedError } from "./errors.js";
 import type { EventSink } from "./events.js";
-import { errorOf, faultOfAnswer, faultOfTransport, mayRepeat, type Fault } from "./fault.js";
+import { errorOf, faultOfAnswer, faultOfTransport, isUnknown, mayRepeat, type Fault } from "./fault.js";
 import { Receipts } from "./receipts.js";
 import type { Rule } from "./rules.js";
 import { Standing } from "./standing.js";
@@ -39,6 +39,8 @@ export class Caller {
   readonly receipts = new Receipts();
   /** Rings when a member reports that the cluster is sealed. */
   readonly sealed = new Bell();
+  /** Rings when a member did not answer. */
+  readonly broken = new Bell();
   readonly #transport: Transport;
   readonly #timeoutMs: number;
   readonly #emit: EventSink;
@@ -67,6 +69,7 @@ export class Caller {
     let round: Fault[] = []; // of the current round, in which each member is called once
     let former: Fault[] = []; // of the previous round
     let before: Fault | undefined; // the most specific fault of all previous rounds
+    let unknown = false; // some try may have had an effect
     let limit = rule.tryMs === 0 ? 0 : rule.tryMs + (call.workMs ?? 0);
     for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
       const { address, others } = this.standing.pick(round.map((f) => f.member), rule.leader);
@@ -81,11 +84,12 @@ export class Caller {
         throw closedError();
       }
       round.push(fault);
+      unknown ||= isUnknown(fault);
       const interrupted = performance.now() >= deadline;
       const careful = rule.repeat !== "harmless" && fault.sent && fault.reason === "";
       const specific = (): Fault => mostSpecific(before, round);
       if (interrupted || !mayRepeat(rule, fault)) {
-        throw errorOf(rule, careful || !interrupted ? fault : specific(), [...round, ...former], interrupted);
+        throw errorOf(rule, careful || !interrupted ? fault : specific(), [...round, ...former], { interrupted, unknown });
       }
       if (others) {
         continue;
@@ -95,7 +99,7 @@ export class Caller {
       const remains = deadline - performance.now();
       const hopeless = ["WORKERS_EXHAUSTED", "FENCED"].includes(worst.reason) && (worst.retryAfterMs ?? 0) > remains;
       if (remains < firstPauseMs || hopeless || round.every((f) => f.reason === "PIN_MISMATCH")) {
-        throw errorOf(rule, worst, [...round, ...former], remains < firstPauseMs);
+        throw errorOf(rule, worst, [...round, ...former], { interrupted: remains < firstPauseMs, unknown });
       }
       await sleep(Math.min(wait, remains / 2), [this.#end]);
       if (this.closed) {
@@ -148,14 +152,16 @@ export class Caller {
       return;
     }
     const { fault } = outcome;
-    if (fault.late && tookMs >= rule.suspectMs) {
+    if (!fault.sent || (fault.late && tookMs >= rule.suspectMs)) {
       this.standing.suspect(address);
     } else if (fault.reason !== "") {
       this.standing.trust(address);
     }
-    this.#emit({ type: "try", method: rule.path, member: address, tookMs, error: errorOf(rule, fault, [], false) });
+    this.#emit({ type: "try", method: rule.path, member: address, tookMs, error: errorOf(rule, fault) });
     if (fault.reason === "SET_BACK") {
       this.sealed.ring();
+    } else if (fault.reason === "") {
+      this.broken.ring();
     }
   }
 

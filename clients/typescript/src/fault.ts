@@ -83,8 +83,18 @@ function part(fault: Fault): string {
   return (fault.member === "" ? "" : `${fault.member}: `) + fault.message + (fault.reason === "" ? "" : ` [${fault.reason}]`);
 }
 
-/** errorOf returns the error of a call that ended with a fault, and other faults of other members. */
-export function errorOf(rule: Rule, fault: Fault, others: readonly Fault[], interrupted: boolean): SnowraftError {
+/** isUnknown reports whether a request may have had an effect, as far as a fault shows. */
+export function isUnknown(fault: Fault): boolean {
+  return fault.reason === "" ? fault.undecided && fault.sent : mayBeDone(fault.reason);
+}
+
+/**
+ * errorOf returns the error of a call that ended with a fault, and other faults of other members. The time limit interrupted it, or
+ * some try may have had an effect.
+ */
+export function errorOf(
+  rule: Rule, fault: Fault, others: readonly Fault[] = [], { interrupted, unknown } = { interrupted: false, unknown: false },
+): SnowraftError {
   const also = others.filter((other, i) =>
     other.member !== fault.member && others.findIndex((o) => o.member === other.member) === i);
   const single = (f: Fault, message: string, errors: SnowraftError[]): SnowraftError => {
@@ -92,7 +102,7 @@ export function errorOf(rule: Rule, fault: Fault, others: readonly Fault[], inte
     return new SnowraftError(message, {
       reason: f.reason !== "" ? f.reason : !f.undecided ? "UNSUPPORTED" : f.sent && f.late ? "TIMEOUT" : "UNAVAILABLE",
       retry: repeat === "yes" || repeat === "later" || isSafe(rule, f, repeat),
-      unknown: f.reason === "" ? f.undecided && f.sent : mayBeDone(f.reason),
+      unknown: isUnknown(f) || (unknown && f === fault),
       retryAfterMs: f.retryAfterMs,
       member: f.member === "" ? undefined : f.member,
       errors,

@@ -10,7 +10,7 @@ import { layoutOf, type Layout } from "./layout.js";
 import { osRandom } from "./random.js";
 import { hostName, thisProcess } from "./process.js";
 import { rules } from "./rules.js";
-import { windowEnded } from "./refusals.js";
+import { setBack, windowEnded } from "./refusals.js";
 import { Bell, sleep } from "./wait.js";
 import { Watch } from "./watch.js";
 import { object } from "./wire.js";
@@ -80,7 +80,8 @@ export class Generator {
   readonly #end = new Bell();
   readonly #running: Promise<unknown>;
   readonly #onClose: () => void;
-  #offSealed: () => void = () => undefined;
+  readonly #offSealed: () => void;
+  #sealed = false;
   #layout: Layout | undefined;
   #lanes: readonly Lane[] = [];
   #at = 0; // lane that served last
@@ -104,23 +105,29 @@ export class Generator {
     this.#watch = new Watch(clock ?? systemClock);
     this.#granter = new MemberGranter(caller, osRandom(16), thisProcess("generator"));
     this.#onClose = onClose;
-    this.#watchSeal();
+    this.#offSealed = caller.sealed.once(() => this.#seal());
     this.#running = this.#run();
     void runClockCheck(caller, this.#watch, this.#end);
   }
 
-  #watchSeal(): void {
-    this.#offSealed = this.#caller.sealed.once(() => {
-      for (const lane of this.#lanes) {
-        lane.seal();
-      }
-      this.#watchSeal();
-    });
+  /** Stops for good: the cluster may have granted the same windows twice. */
+  #seal(): void {
+    this.#sealed = true;
+    for (const lane of this.#lanes) {
+      lane.seal();
+    }
+    this.#end.ring();
+    this.#changed.ring();
+  }
+
+  /** Whether the generator was closed or sealed. */
+  get #over(): boolean {
+    return this.#sealed || this.#closing !== undefined;
   }
 
   /** Requests the layout until it has an answer, then runs the lanes until close. */
   async #run(): Promise<void> {
-    for (let pause = 10; this.#closing === undefined; pause = Math.min(2 * pause, longestPauseMs)) {
+    for (let pause = 10; !this.#over; pause = Math.min(2 * pause, longestPauseMs)) {
       try {
         const answer = await this.#caller.call(rules.getLayout, { path: encodeURIComponent(this.#layoutName) }, { timeoutMs: layoutMs });
         const layout = layoutOf(object(answer, "layout"));
@@ -131,7 +138,7 @@ export class Generator {
         this.#problem = SnowraftError.is(error) ? error : new SnowraftError(String(error), { reason: "INTERNAL" });
         this.#changed.ring();
       }
-      if (this.#closing === undefined) {
+      if (!this.#over) {
         await sleep(pause, [this.#end], true);
       }
     }
@@ -142,10 +149,9 @@ export class Generator {
     this.#layout = layout;
     this.#problem = undefined;
     this.#lanes = Array.from({ length: this.#laneCount }, (_, i) => new Lane(context, i, this.#holder));
-    if (this.#closing !== undefined) {
-      return;
+    if (!this.#over) {
+      await Promise.all(this.#lanes.map((lane) => lane.run()));
     }
-    await Promise.all(this.#lanes.map((lane) => lane.run()));
   }
 
   /**
@@ -187,8 +193,8 @@ export class Generator {
 
   /** Takes one ID of any lane, or returns what to expect. */
   #try(): bigint | Outlook {
-    if (this.#closing !== undefined) {
-      return { error: closedError(), grant: false, inMs: 0 };
+    if (this.#over) {
+      return { error: this.#closing === undefined ? setBack() : closedError(), grant: false, inMs: 0 };
     }
     const [first] = this.#lanes;
     if (first === undefined) {
@@ -295,8 +301,8 @@ export class Generator {
   }
 
   #readiness(): SnowraftError | undefined {
-    if (this.#closing !== undefined) {
-      return closedError();
+    if (this.#over) {
+      return this.#closing === undefined ? setBack() : closedError();
     }
     const [first] = this.#lanes;
     if (first === undefined) {
@@ -343,7 +349,7 @@ export class Generator {
   }
 }
 
-const hopeless = new Set(["CLOSED", "UNKNOWN_LAYOUT", "TIME_EXHAUSTED", "INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED"]);
+const hopeless = new Set(["CLOSED", "SET_BACK", "UNKNOWN_LAYOUT", "TIME_EXHAUSTED", "INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED"]);
 
 function waiting(ms: number): SnowraftError {
   return new SnowraftError(`snowraft: the clock reaches the next tick that is free in ${ms} ms`, { reason: "WAIT", retryAfterMs: ms });

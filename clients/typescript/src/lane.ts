@@ -4,7 +4,7 @@ import type { EventSink, WorkerChange } from "./events.js";
 import type { Granter } from "./granter.js";
 import type { Layout } from "./layout.js";
 import { Lease, type Grant } from "./lease.js";
-import { delayed, impossible, lastsMs, plain, setBack, specific, timeExhausted, tooShort, unexpected, windowEnded } from "./refusals.js";
+import { delayed, impossible, lastsMs, plain, specific, timeExhausted, tooShort, unexpected, windowEnded } from "./refusals.js";
 import { drawExtension } from "./random.js";
 import { Bell, sleep } from "./wait.js";
 import { behind, type Watch } from "./watch.js";
@@ -57,6 +57,7 @@ export class Lane {
   readonly #end = new Bell();
   readonly #window = new SlowStart();
   #stopped = false;
+  #sealed = false;
   #extendAt = 0; // monotonic
   #failures = 0;
   #floor = 0; // the next lease starts at this tick or later
@@ -274,18 +275,16 @@ export class Lane {
   }
 
   /**
-   * Stops issuing at once, because the cluster was set back in time and may have granted the same window twice. The worker is
-   * never released. The lane goes on to request one: a restored cluster grants it.
+   * Stops at once, because the cluster was set back in time and may have granted the same window twice. The worker is never
+   * released.
    */
   seal(): void {
+    this.stop();
     if (this.lease !== undefined) {
-      this.#close(this.lease);
       this.#emit("lost", this.lease);
     }
     this.lease = undefined;
-    this.#lost = undefined;
-    this.#extension = "";
-    this.#report(setBack());
+    this.#sealed = true;
   }
 
   #hold(problem: SnowraftError): Pause {
@@ -393,7 +392,7 @@ export class Lane {
   /** Releases the workers, once run has ended. */
   async finish(timeoutMs: number): Promise<void> {
     for (const held of [this.lease, this.#swapped]) {
-      if (held !== undefined && held !== this.#lost) {
+      if (held !== undefined && held !== this.#lost && !this.#sealed) {
         await this.#release(held, timeoutMs);
       }
     }

@@ -7,6 +7,8 @@ import { list, text, type Json } from "./wire.js";
 /** The interval of requests for the list of members. It doubles up to 16 times this while the list stays the same. */
 const firstMs = 10_000;
 const longestMs = 160_000;
+/** The least time between two requests. A member that does not answer makes the next one due. */
+const pauseMs = 1_000;
 const requestMs = 5_000;
 const mostMembers = 1_000;
 
@@ -45,7 +47,10 @@ export class Members {
     while (!this.#ended) {
       every = (await this.#refresh().catch(() => true)) ? firstMs : Math.min(2 * every, longestMs);
       if (!this.#ended) {
-        await sleep(every * (1 - Math.random() / 4), [this.#end], true);
+        await sleep(pauseMs, [this.#end], true);
+      }
+      if (!this.#ended) {
+        await sleep(every * (1 - Math.random() / 4) - pauseMs, [this.#end, this.#caller.broken], true);
       }
     }
   }

@@ -68,6 +68,12 @@ test("a lost reply is not repeated if a repetition may do harm", async () => {
   assert.equal(member.of("/v1/sequences:setNext").length, 1);
 });
 
+test("an effect that any try may have had is reported", async () => {
+  let calls = 0;
+  const member = await FakeMember.start({ "/v1/sequences:next": () => (++calls === 1 ? "drop" : failure("NO_LEADER")) });
+  await assert.rejects(connect([member]).sequence("s").next({ timeoutMs: 300 }), { reason: "NO_LEADER", retry: true, unknown: true });
+});
+
 test("without a leader, a change waits for one", async () => {
   let calls = 0;
   const member = await FakeMember.start({
@@ -78,7 +84,7 @@ test("without a leader, a change waits for one", async () => {
 
 test("the deadline of a call is sent, and its end reported with the reason", async () => {
   const member = await FakeMember.start({ "/v1/ids:generate": () => failure("NO_LEADER") });
-  await assert.rejects(connect([member]).nextId({ timeoutMs: 100 }), { reason: "NO_LEADER", retry: true, unknown: false });
+  await assert.rejects(connect([member]).nextId({ timeoutMs: 100 }), { reason: "NO_LEADER", retry: true });
   const timeout = member.of("/v1/ids:generate")[0]?.headers["grpc-timeout"] as string;
   assert.match(timeout, /^[1-9]\d?m$/);
 });

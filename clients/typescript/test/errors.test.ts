@@ -18,7 +18,7 @@ const v = vectors<ErrorVectors>("errors.json");
 function check(fault: Fault, outcomes: Outcomes, about: string): void {
   for (const [repeat, outcome] of Object.entries(outcomes)) {
     const rule: Rule = { ...rules.generateIds, repeat: repeat as Kind };
-    const { retry, unknown } = errorOf(rule, fault, [], false);
+    const { retry, unknown } = errorOf(rule, fault);
     assert.deepEqual({ again: mayRepeat(rule, fault), retry, unknown }, outcome, `${about}, ${repeat}`);
   }
 }
@@ -65,7 +65,7 @@ test("the rules of methods are those of the vectors", () => {
 test("an error names the members, their messages and reasons", () => {
   const first = faultOfAnswer({ status: 503, type: "", body: JSON.stringify(failure("NO_LEADER", 14, {}, "0.500s")) }, "a:1");
   const second = faultOfTransport(new TransportError("connection refused", false, false, undefined), "b:1");
-  const error = errorOf(rules.nextNumbers, first, [second, first], true);
+  const error = errorOf(rules.nextNumbers, first, [second, first], { interrupted: true, unknown: false });
   assert.equal(error.message, "snowraft: a:1: because of NO_LEADER [NO_LEADER]; b:1: connection refused (the time limit passed)");
   assert.equal(error.retryAfterMs, 500);
   assert.deepEqual(error.errors.map((e) => [e.member, e.reason]), [["a:1", "NO_LEADER"], ["b:1", "UNAVAILABLE"]]);

@@ -192,7 +192,8 @@ test("blocks stop at once when the cluster is sealed", async () => {
   blocks.next();
   cluster.change = () => failure("SET_BACK", 9);
   await assert.rejects(client.sequence("t").next(), { reason: "SET_BACK" });
-  assert.throws(() => blocks.next(), { reason: "SET_BACK" });
+  assert.throws(() => blocks.next(), { reason: "SET_BACK", retry: false });
+  await assert.rejects(blocks.take(1), { reason: "SET_BACK" });
   await blocks.close();
   assert.deepEqual(cluster.member.of("/v1/blocks:return"), []);
 });
