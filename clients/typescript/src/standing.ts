@@ -1,17 +1,25 @@
 import { performance } from "node:perf_hooks";
 
-/** The time for which a member that did not answer in time is called only if no other one is left. */
+/**
+ * The time for which a member that did not answer is called only if no other one is left. It doubles with each failure in a row,
+ * because an address that a member advertises may not be reachable from here at all.
+ */
 const suspicionMs = 5_000;
+const longestMs = 80_000;
 
 /** Standing is what a client knows of the members, by address. */
 export class Standing {
   #addresses: readonly string[];
   #leader = "";
-  readonly #suspects = new Map<string, number>();
+  readonly #suspects = new Map<string, { until: number; ms: number }>();
   readonly #calls = new Map<string, number>();
 
-  constructor(seeds: readonly string[]) {
+  readonly #now: () => number;
+
+  /** now reads the monotonic clock, in milliseconds. */
+  constructor(seeds: readonly string[], now = (): number => performance.now()) {
     this.#addresses = seeds;
+    this.#now = now;
   }
 
   /** The addresses in use. */
@@ -31,7 +39,8 @@ export class Standing {
   }
 
   suspect(address: string): void {
-    this.#suspects.set(address, performance.now() + suspicionMs);
+    const ms = Math.min(2 * (this.#suspects.get(address)?.ms ?? suspicionMs / 2), longestMs);
+    this.#suspects.set(address, { until: this.#now() + ms, ms });
     if (this.#leader === address) {
       this.#leader = "";
     }
@@ -46,14 +55,14 @@ export class Standing {
    * then those that are not suspected, then the leader if toLeader, then those with the fewest calls.
    */
   pick(tried: readonly string[], toLeader: boolean): { address: string; others: boolean } {
-    const now = performance.now();
+    const now = this.#now();
     let best = "";
     let least = Infinity;
     let fresh = 0;
     for (const address of this.#addresses) {
       const isTried = tried.includes(address);
       fresh += isTried ? 0 : 1;
-      const objection = (isTried ? 8 : 0) + ((this.#suspects.get(address) ?? 0) > now ? 4 : 0) +
+      const objection = (isTried ? 8 : 0) + ((this.#suspects.get(address)?.until ?? 0) > now ? 4 : 0) +
         (toLeader && address !== this.#leader ? 2 : 0) +
         Math.min(1, (this.#calls.get(address) ?? 0) / 100) + Math.random() / 200;
       if (objection < least) {
@@ -67,8 +76,9 @@ export class Standing {
   /** Counts a call to a member until the result is called. */
   begin(address: string): () => void {
     this.#calls.set(address, (this.#calls.get(address) ?? 0) + 1);
-    if (this.#suspects.has(address)) {
-      this.suspect(address); // if the member still hangs, only one call waits for it
+    const suspect = this.#suspects.get(address);
+    if (suspect !== undefined) {
+      suspect.until = this.#now() + suspect.ms; // if the member still hangs, only one call waits for it
     }
     return () => {
       const left = (this.#calls.get(address) ?? 1) - 1;
