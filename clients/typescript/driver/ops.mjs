@@ -36,12 +36,13 @@ function layoutOf(spec) {
   }
   return new Layout({
     name: spec.name ?? "custom", fields: spec.fields, unitMs: Number(spec.unitMs ?? 1), epochAtMs: Number(spec.epochAtMs ?? 0),
-    datacenter: BigInt(spec.datacenter ?? 0), ...(spec.spread === undefined ? {} : { spread: BigInt(spec.spread) }), leaseOnly: spec.leaseOnly ?? false,
+    datacenter: big(spec.datacenter), spread: big(spec.spread), leaseOnly: spec.leaseOnly,
   });
 }
 
-const timed = (args) => (args.timeout_ms === undefined ? {} : { timeoutMs: args.timeout_ms });
-const layered = (args) => ({ ...timed(args), ...(args.layout === undefined ? {} : { layout: args.layout }) });
+const big = (value) => (value === undefined ? undefined : BigInt(value));
+const timed = (args) => ({ timeoutMs: args.timeout_ms });
+const layered = (args) => ({ timeoutMs: args.timeout_ms, layout: args.layout });
 
 /** collect takes count items one by one, and keeps those before an error. */
 async function collect(count, take) {
@@ -65,11 +66,11 @@ export const ops = {
   open: (args) => {
     clients.set(args.client, new Client({
       addresses: args.addresses,
-      ...(args.token ? { token: args.token } : {}),
-      ...(args.pin ? { pin: args.pin } : {}),
-      ...(args.ca ? { caFile: args.ca } : {}),
-      ...timed(args),
-      ...(process.env.SNOWRAFT_DRIVER_LOG ? { logger: { info: (m) => console.error(m), warn: (m) => console.error(m) } } : {}),
+      token: args.token || undefined,
+      pin: args.pin || undefined,
+      caFile: args.ca || undefined,
+      timeoutMs: args.timeout_ms,
+      logger: { info: (message) => console.error(message), warn: (message) => console.error(message) },
     }));
     closings.delete(args.client);
     return {};
@@ -88,9 +89,7 @@ export const ops = {
 
   generator: async (args) => {
     const generator = find(clients, args.client).generator({
-      ...(args.layout === undefined ? {} : { layout: args.layout }),
-      ...(args.lanes === undefined ? {} : { lanes: args.lanes }),
-      ...(args.clock === undefined ? {} : { clock: clockOf(args.clock) }),
+      layout: args.layout, lanes: args.lanes, clock: args.clock === undefined ? undefined : clockOf(args.clock),
     });
     generators.set(args.generator, { generator, waits: args.clock === undefined });
     await (args.clock === undefined ? ready(generator, args) : windows(generator, args));
@@ -109,18 +108,16 @@ export const ops = {
     const { state, problem, workers } = find(generators, args.generator).generator.status();
     return {
       state,
-      ...(problem === undefined ? {} : { reason: problem.reason }),
+      reason: problem?.reason,
       workers: workers.map((w) => ({
         worker: `${w.worker}`, from_tick: `${w.fromTick}`, until_tick: `${w.untilTick}`,
-        ...(w.lastTick === undefined ? {} : { last_tick: `${w.lastTick}` }),
+        last_tick: w.lastTick === undefined ? undefined : `${w.lastTick}`,
       })),
     };
   },
 
   buffer: async (args) => {
-    const buffer = find(clients, args.client).buffer({
-      ...(args.layout === undefined ? {} : { layout: args.layout }), ...(args.size === undefined ? {} : { size: args.size }),
-    });
+    const buffer = find(clients, args.client).buffer({ layout: args.layout, size: args.size });
     buffers.set(args.buffer, buffer);
     await buffer.ready({ timeoutMs: args.ready_ms ?? 10_000 });
     return {};
@@ -134,25 +131,20 @@ export const ops = {
   create: async (args) => {
     await find(clients, args.client).createSequence({
       name: args.sequence, mode: args.mode,
-      ...(args.start === undefined ? {} : { start: BigInt(args.start) }),
-      ...(args.step === undefined ? {} : { increment: BigInt(args.step) }),
-      ...(args.format === undefined ? {} : { format: args.format }),
-      ...(args.reset === undefined ? {} : { reset: args.reset }),
-      ...(args.zone === undefined ? {} : { timeZone: args.zone }),
+      start: big(args.start), increment: big(args.step), format: args.format, reset: args.reset, timeZone: args.zone,
     }, timed(args));
     return {};
   },
   numbers: async (args) => {
     const sequence = find(clients, args.client).sequence(args.sequence);
-    const options = { ...timed(args), ...(args.request_id ? { requestId: args.request_id } : {}) };
-    const numbers = await sequence.take(args.count, options);
+    const numbers = await sequence.take(args.count, { ...timed(args), requestId: args.request_id || undefined });
     return {
       first: `${numbers.first}`, count: numbers.count, step: `${numbers.increment}`,
-      ...(numbers.texts === undefined ? {} : { texts: numbers.texts }), ...(numbers.period === "" ? {} : { period: numbers.period }),
+      texts: numbers.texts, period: numbers.period || undefined,
     };
   },
   blocks: (args) => {
-    blocks.set(args.blocks, find(clients, args.client).blocks(args.sequence, args.size === undefined ? {} : { size: args.size }));
+    blocks.set(args.blocks, find(clients, args.client).blocks(args.sequence, { size: args.size }));
     return {};
   },
   draw: async (args) => {
@@ -179,7 +171,7 @@ export const ops = {
   encode: (args) => ({
     id: layoutOf(args.layout).encode({
       tick: BigInt(args.tick ?? 0), worker: BigInt(args.worker ?? 0), sequence: BigInt(args.sequence ?? 0),
-      ...(args.datacenter === undefined ? {} : { datacenter: BigInt(args.datacenter) }),
+      datacenter: big(args.datacenter),
     }).toString(),
   }),
 };

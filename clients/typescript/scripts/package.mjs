@@ -32,7 +32,7 @@ try {
 
   const typed = `
     import { Client, type Generator } from "snowraft";
-    const client = new Client({ addresses: ["localhost"] });
+    const client = new Client({ addresses: ["localhost"], token: process.env["TOKEN"] });
     const generator: Generator = client.generator({ layout: "default" });
     export const id: bigint = generator.next();
     // @ts-expect-error: an ID is no number
@@ -41,7 +41,7 @@ try {
   writeFileSync(join(folder, "types.mts"), typed);
   writeFileSync(join(folder, "types.cts"), typed);
   const tsc = resolve("node_modules/.bin/tsc");
-  const flags = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--types", "node", "--typeRoots", resolve("node_modules/@types")];
+  const flags = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--module", "nodenext", "--target", "es2022", "--types", "node", "--typeRoots", resolve("node_modules/@types")];
   run(tsc, [...flags, "types.mts", "types.cts"], folder);
 } finally {
   rmSync(folder, { recursive: true, force: true });

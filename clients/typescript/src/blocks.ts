@@ -17,9 +17,9 @@ import { malformed, object, text, uint64 } from "./wire.js";
 /** BlocksOptions are the options of {@link Blocks}. */
 export interface BlocksOptions {
   /** Numbers in the first block, 1 to 1,000,000; the default is 100. Later sizes follow the rate of use. */
-  size?: number;
+  size?: number | undefined;
   /** Interval at which the sequence is checked for changes, at least 100 ms; the default is 3,000. */
-  refreshMs?: number;
+  refreshMs?: number | undefined;
 }
 
 const mostNumbers = 1_000_000;

@@ -7,11 +7,11 @@ import { Bell, sleep } from "./wait.js";
 /** BufferOptions are the options of a {@link IdBuffer}. */
 export interface BufferOptions {
   /** Layout of the IDs; the default is "default". */
-  layout?: string;
+  layout?: string | undefined;
   /** Least number of IDs in a full buffer, 1 to 1,000,000; the default is 1,000. It grows with the rate of use. */
-  size?: number;
+  size?: number | undefined;
   /** Age at which IDs are dropped, in milliseconds, at least 100; the default is 10,000. A greater age bridges longer outages. */
-  ageMs?: number;
+  ageMs?: number | undefined;
 }
 
 const mostSize = 1_000_000;

@@ -17,7 +17,7 @@ const longestDeadlineMs = 25_000;
 /** CallOptions are the options of one call. */
 export interface CallOptions {
   /** Time limit of the call with all its tries, in milliseconds; the default is that of the client. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
 }
 
 /** Call is one call of a method. */

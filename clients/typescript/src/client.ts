@@ -23,18 +23,18 @@ export interface ClientOptions extends Credentials {
   /** Addresses of some members, host:port of their HTTP ports; the port is 7701 by default. */
   addresses: readonly string[];
   /** File with CAs in PEM, instead of `ca`. */
-  caFile?: string;
+  caFile?: string | undefined;
   /** Time limit of calls with all their tries, in milliseconds; the default is 10,000. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Logger for events that concern operators; silent by default. */
-  logger?: Logger;
+  logger?: Logger | undefined;
   /** Takes events, for metrics and health. It must be fast. */
-  onEvent?: EventSink;
+  onEvent?: EventSink | undefined;
 }
 
 /** LayoutOptions choose a layout, "default" by default. */
 export interface LayoutOptions extends CallOptions {
-  layout?: string;
+  layout?: string | undefined;
 }
 
 const defaultTimeoutMs = 10_000;
@@ -64,7 +64,7 @@ export class Client {
     }
     const seeds = seedsOf(options.addresses);
     const ca = options.caFile === undefined ? options.ca : readFileSync(options.caFile, "utf8");
-    const trust = trustOf({ ...options, ...(ca === undefined ? {} : { ca }) });
+    const trust = trustOf({ ...options, ca });
     this.#emit = sinkOf(options.logger, options.onEvent);
     this.#caller = new Caller(seeds, new Transport(trust), timeoutMs, this.#emit);
     this.#members = new Members(this.#caller, seeds);

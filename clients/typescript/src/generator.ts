@@ -18,16 +18,16 @@ import { object } from "./wire.js";
 /** GeneratorOptions are the options of a {@link Generator}. */
 export interface GeneratorOptions {
   /** Layout of the IDs; the default is "default". */
-  layout?: string;
+  layout?: string | undefined;
   /**
    * Stable name of this process, 1 to 125 bytes without spaces, shown to operators; the default is the host's name. It need
    * not be unique. A process that restarts with the same name acquires its former worker, if that is free.
    */
-  holder?: string;
+  holder?: string | undefined;
   /** Number of workers to lease, 1 to 64; the default is 1. IDs of different lanes are in no order. */
-  lanes?: number;
+  lanes?: number | undefined;
   /** Source of time, for tests. */
-  clock?: Clock;
+  clock?: Clock | undefined;
 }
 
 /** LaneStatus is the state of a lane of a generator. */

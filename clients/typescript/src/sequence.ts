@@ -13,7 +13,7 @@ export interface OnceOptions extends CallOptions {
    * 1 to 64 bytes that belong to this request alone. A repetition within 10 minutes with the same ID and count, from this process
    * or another, returns the same numbers.
    */
-  requestId?: string;
+  requestId?: string | undefined;
 }
 
 const mostNumbers = 1_000_000;

@@ -4,27 +4,27 @@ import { int64, text, uint64, type Json } from "./wire.js";
 /** SequenceSettings are the settings of a sequence. Absent ones have their defaults. */
 export interface SequenceSettings {
   /** strict: the leader issues the numbers in order; relaxed: every member issues them from blocks. The default is strict. */
-  mode?: "strict" | "relaxed";
+  mode?: "strict" | "relaxed" | undefined;
   /** First number of each period; the default is 1, or -1 with a negative increment. */
-  start?: bigint;
+  start?: bigint | undefined;
   /** Difference between adjacent numbers, not 0; the default is 1. */
-  increment?: bigint;
+  increment?: bigint | undefined;
   /** All numbers lie in [min, max]. */
-  min?: bigint;
-  max?: bigint;
+  min?: bigint | undefined;
+  max?: bigint | undefined;
   /** Period after which the numbers start over; the default is none. */
-  reset?: "none" | "daily" | "monthly" | "yearly";
+  reset?: "none" | "daily" | "monthly" | "yearly" | undefined;
   /** IANA time zone in which periods begin; the default is UTC. */
-  timeZone?: string;
+  timeZone?: string | undefined;
   /** Format of texts, such as "ORD{date:yyyyMMdd}{seq:06}"; empty for none. */
-  format?: string;
+  format?: string | undefined;
   /** Text for people, at most 256 bytes. */
-  description?: string;
+  description?: string | undefined;
   /** Time that a block should last, 100 to 3,600,000 ms; the default is 10,000. Relaxed sequences only. */
-  blockDurationMs?: number;
+  blockDurationMs?: number | undefined;
   /** Bounds of the count of a block's numbers, 1 to 100,000,000. */
-  minBlock?: number;
-  maxBlock?: number;
+  minBlock?: number | undefined;
+  maxBlock?: number | undefined;
 }
 
 /** SequenceSpec describes a new sequence. */
@@ -36,11 +36,11 @@ export interface SequenceSpec extends SequenceSettings {
 /** ChangeOptions are the options of a change of a sequence. */
 export interface ChangeOptions extends CallOptions {
   /** Change the sequence even if numbers may repeat. */
-  force?: boolean;
+  force?: boolean | undefined;
   /** Accept a format that may repeat texts. */
-  forceFormat?: boolean;
+  forceFormat?: boolean | undefined;
   /** Generation that the sequence must have; otherwise the call fails with GENERATION_MISMATCH. */
-  expectedGeneration?: bigint;
+  expectedGeneration?: bigint | undefined;
 }
 
 /** SequenceInfo is the state of a sequence. */

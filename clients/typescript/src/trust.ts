@@ -16,13 +16,13 @@ export type Trust =
 /** Credentials are the options of a client about trust. */
 export interface Credentials {
   /** API token of each call. If it ends with a pin, the client needs nothing else. */
-  token?: string;
+  token?: string | undefined;
   /** Pin of the cluster's CA: the SHA-256 of its public key in base32. */
-  pin?: string;
+  pin?: string | undefined;
   /** CAs in PEM. For the CA of a Snowraft cluster, names and dates do not count. */
-  ca?: string;
+  ca?: string | undefined;
   /** Use TLS with the CAs of the system, if there is neither a pin nor a CA. */
-  tls?: boolean;
+  tls?: boolean | undefined;
 }
 
 const mostPins = 4; // their text must fit into one server name
