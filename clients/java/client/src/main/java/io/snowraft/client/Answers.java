@@ -1,0 +1,62 @@
+package io.snowraft.client;
+
+import io.snowraft.internal.json.JsonException;
+import io.snowraft.internal.json.JsonObject;
+import io.snowraft.layout.Field;
+import io.snowraft.layout.FieldBits;
+import io.snowraft.layout.Layout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Reads the answers of members, and checks the arguments of calls. */
+final class Answers {
+    /** The greatest number of IDs or numbers in one call. */
+    static final int MAX_COUNT = 1_000_000;
+
+    private Answers() {
+    }
+
+    /** Reads a part of an answer. */
+    interface Reader<T> {
+        T read(JsonObject answer) throws JsonException;
+    }
+
+    /** Reads an answer, and turns a malformed one into an exception for callers. */
+    static <T> T read(JsonObject answer, Reader<T> reader) {
+        try {
+            return reader.read(answer);
+        } catch (JsonException | IllegalArgumentException e) {
+            throw malformed(e.getMessage());
+        }
+    }
+
+    static SnowraftException malformed(String what) {
+        return new SnowraftException(Reason.MALFORMED_ANSWER, Reason.MALFORMED_ANSWER.name(), "snowraft: invalid answer of a member: " + what
+                + "; discarded, please report it with the versions of client and member", "", Duration.ZERO, false, true, null);
+    }
+
+    static SnowraftException invalid(String message) {
+        return SnowraftException.unsent(Reason.INVALID_ARGUMENT, "snowraft: " + message + " [INVALID_ARGUMENT]");
+    }
+
+    static SnowraftException closed(String what) {
+        return SnowraftException.unsent(Reason.CLOSED, "snowraft: the " + what + " is closed");
+    }
+
+    static int checkCount(int count, int most, String of) {
+        if (count < 1 || count > most) {
+            throw invalid("count of " + of + " " + count + ": expected 1 to " + most);
+        }
+        return count;
+    }
+
+    static Layout layout(JsonObject layout) throws JsonException {
+        List<FieldBits> fields = new ArrayList<>();
+        for (JsonObject f : layout.objects("fields")) {
+            fields.add(new FieldBits(Field.parse(f.string("kind")), f.count("bits")));
+        }
+        return new Layout(layout.string("name"), fields, layout.int64("unitMs"), 0, layout.int64("epochAtMs"), layout.uint64("datacenter"),
+                layout.int64("spread"), layout.bool("leaseOnly"));
+    }
+}

@@ -1,0 +1,124 @@
+package io.snowraft.client;
+
+import io.snowraft.internal.call.Caller;
+import io.snowraft.internal.call.Method;
+import io.snowraft.internal.call.Request;
+import io.snowraft.internal.json.Json;
+import io.snowraft.internal.json.JsonException;
+import io.snowraft.internal.json.JsonObject;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Issues the numbers of one sequence, strict or relaxed, by requesting them from members. Concurrent requests share a call. The methods are
+ * safe for concurrent use, take at most the client's timeout, and throw a {@link SnowraftException}.
+ *
+ * <p>With a strict sequence, a call that begins after another one returned gets greater numbers (smaller ones, if the increment is
+ * negative), in all processes. Numbers are unique. There are gaps where calls failed, or were repeated at another member.
+ */
+public final class Sequence {
+    private static final int MAX_TEXTS = 1000;
+    private static final int MAX_REQUEST_ID = 64;
+
+    private final Caller caller;
+    private final String name;
+    private final Shared<Numbers> numbers;
+    private final Shared<Numbers> texts; // small calls, to which members add the texts
+
+    Sequence(Caller caller, String name) {
+        this.caller = caller;
+        this.name = name;
+        numbers = new Shared<>(caller, Answers.MAX_COUNT, Reason.SEQUENCE_EXHAUSTED, (count, after) -> fetch(count, ""));
+        texts = new Shared<>(caller, MAX_TEXTS, Reason.SEQUENCE_EXHAUSTED, (count, after) -> fetch(count, ""));
+    }
+
+    /** Returns the next number. */
+    public long next() {
+        return take(1).first();
+    }
+
+    /** Returns the next numbers, 1 to 1,000,000, in one run: no other caller gets a number between them. */
+    public Numbers take(int count) {
+        Answers.checkCount(count, Answers.MAX_COUNT, "numbers");
+        Shared.Part<Numbers> part = numbers.take(count, 0);
+        return part.answer().part(part.from(), count);
+    }
+
+    /** Returns the next number as text: in the format of the sequence, or in decimal without a format. */
+    public String nextText() {
+        return texts(1).get(0);
+    }
+
+    /** Returns the next numbers, 1 to 1,000, as texts. */
+    public List<String> texts(int count) {
+        Answers.checkCount(count, MAX_TEXTS, "texts");
+        Shared.Part<Numbers> part = texts.take(count, 0);
+        return textsOf(part.answer().part(part.from(), count));
+    }
+
+    private static List<String> textsOf(Numbers numbers) {
+        return numbers.texts().isEmpty() ? numbers.stream().mapToObj(Long::toString).toList() : numbers.texts();
+    }
+
+    /**
+     * Returns the next numbers for a request that may be repeated. A repetition within 10 minutes with the same ID and count, from this
+     * process or another, returns the same numbers.
+     *
+     * @param requestId 1 to 64 bytes in UTF-8, drawn for this request alone
+     */
+    public Numbers takeOnce(String requestId, int count) {
+        Answers.checkCount(count, Answers.MAX_COUNT, "numbers");
+        int bytes = requestId.getBytes(StandardCharsets.UTF_8).length;
+        if (bytes < 1 || bytes > MAX_REQUEST_ID) {
+            throw Answers.invalid("request ID of " + bytes + " bytes: expected 1 to " + MAX_REQUEST_ID + " bytes");
+        }
+        return fetch(count, requestId);
+    }
+
+    /** Returns the next number as {@link #next()} does, without waiting for it. */
+    public CompletableFuture<Long> nextAsync() {
+        return takeAsync(1).thenApply(Numbers::first);
+    }
+
+    /** Returns the next numbers as {@link #take} does, without waiting for them. */
+    public CompletableFuture<Numbers> takeAsync(int count) {
+        Answers.checkCount(count, Answers.MAX_COUNT, "numbers");
+        return numbers.takeAsync(count, 0).thenApply(part -> part.answer().part(part.from(), count));
+    }
+
+    /** Returns the last number that was issued; empty before the first one. For a strict sequence, the result is linearizable. */
+    public OptionalLong last() {
+        JsonObject answer = caller.call(Request.of(Method.GET_LAST, "/v1/sequences:last?sequence=" + Paths.query(name)));
+        return Answers.read(answer, a -> a.has("last") ? OptionalLong.of(a.int64("last")) : OptionalLong.empty());
+    }
+
+    /**
+     * Sets the next number. Without {@code force}, a number after which numbers could repeat fails with {@link Reason#WOULD_REPEAT}.
+     */
+    public SequenceInfo setNext(long next, boolean force) {
+        Json body = new Json().put("sequence", name).put("next", next).put("force", force);
+        return SequenceInfo.changed(caller.call(new Request(Method.SET_NEXT, "/v1/sequences:setNext", body, Duration.ZERO, force)));
+    }
+
+    private Numbers fetch(int count, String requestId) {
+        Json body = new Json().put("sequence", name).put("count", count);
+        if (!requestId.isEmpty()) {
+            body.put("requestId", requestId);
+        }
+        JsonObject answer = caller.call(Request.of(Method.NEXT_NUMBERS, "/v1/sequences:next", body));
+        return Answers.read(answer, a -> numbers(a, count));
+    }
+
+    private static Numbers numbers(JsonObject a, int count) throws JsonException {
+        Numbers n = new Numbers(a.int64("first"), a.count("count"), a.int64("increment"), a.string("period"), a.strings("texts"));
+        boolean written = n.texts().isEmpty() || n.texts().size() == count;
+        if (n.count() != count || !written || !Numbers.fits(n.first(), n.increment(), count)) {
+            throw Answers.malformed(n.count() + " numbers from " + n.first() + " by " + n.increment() + " and " + n.texts().size()
+                    + " texts instead of the " + count + " numbers requested");
+        }
+        return n;
+    }
+}

@@ -1,0 +1,114 @@
+package io.snowraft.internal.call;
+
+import io.snowraft.client.Reason;
+import io.snowraft.client.SnowraftException;
+import io.snowraft.internal.http.Address;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** The tries of one call: which members were called, and how each failed. */
+final class Tries {
+    /** The time within which a request that is right only at its moment may go to another member, if nothing was sent. */
+    private static final Duration MOMENT = Duration.ofMillis(500);
+
+    private final Request request;
+    private final long began = System.nanoTime();
+    private final Set<Address> called = new HashSet<>();
+    private List<Failure> round = new ArrayList<>(); // one for each member that was called in this round
+    private List<Failure> former = List.of(); // those of the previous round
+    private Failure before; // the most specific failure of all previous rounds; null if there are none
+    private boolean unknown; // a request may have had an effect
+
+    Tries(Request request, long left) {
+        this.request = request;
+        if (left <= 0) {
+            throw SnowraftException.unsent(Reason.TIMEOUT, "snowraft: the time limit passed before the call");
+        }
+    }
+
+    /** Returns the members that were called in this round. */
+    Set<Address> called() {
+        return called;
+    }
+
+    /** Adds a failed try. One that the deadline cut short says less than the tries before. */
+    void add(Address member, Failure failure, boolean late) {
+        called.add(member);
+        unknown |= failure.unknown();
+        if (!late || failure.fromMember() || before == null && round.isEmpty()) {
+            round.add(failure);
+        }
+    }
+
+    /** Reports whether to try again after a failure. */
+    boolean again(Failure failure, boolean others) {
+        if (failure.reason() == Reason.PIN_MISMATCH) {
+            return others; // another address may be right, and waiting does not help
+        }
+        if (request.method().repeat() == Method.Repeat.NEVER) {
+            return failure.unsent() && others && System.nanoTime() - began < MOMENT.toNanos();
+        }
+        if (failure.foreign()) {
+            return request.harmless(); // a proxy may have forwarded the request
+        }
+        return failure.reason().undone() || failure.reason().byMethod() && (failure.unsent() || request.harmless());
+    }
+
+    /** Reports whether waiting does not help any of the members that were called. */
+    boolean hopeless() {
+        return round.stream().allMatch(f -> f.reason() == Reason.PIN_MISMATCH);
+    }
+
+    void nextRound() {
+        before = mostSpecific();
+        former = round;
+        round = new ArrayList<>();
+        called.clear();
+    }
+
+    /** Returns the latest failure for which a member gave a reason; without one, the latest failure. */
+    Failure mostSpecific() {
+        Failure best = before;
+        for (Failure f : round) {
+            if (best == null || f.fromMember() || !best.fromMember()) {
+                best = f;
+            }
+        }
+        return best;
+    }
+
+    /** Returns the exception of a call that is not tried again; {@code cause} is what ended it, or null if no member would serve it. */
+    SnowraftException failed(Reason cause) {
+        List<Failure> all = new ArrayList<>();
+        all.add(cause == null ? round.get(round.size() - 1) : mostSpecific());
+        Set<String> named = new HashSet<>(Set.of(all.get(0).member()));
+        for (List<Failure> some : List.of(round, former)) {
+            for (Failure f : some) {
+                if (named.add(f.member())) {
+                    all.add(f);
+                }
+            }
+        }
+        return exception(all, cause, request.harmless(), unknown);
+    }
+
+    /** Returns the exception of failures, of which the first one counts. */
+    static SnowraftException exception(List<Failure> failures, Reason cause, boolean harmless, boolean unknown) {
+        Failure f = failures.get(0);
+        String text = "snowraft: " + failures.stream().map(Failure::part).collect(Collectors.joining("; "));
+        if (cause != null) {
+            text += cause == Reason.INTERRUPTED ? " (interrupted)" : " (the time limit passed)";
+        }
+        Reason reason = f.reason();
+        if (cause == Reason.INTERRUPTED || cause != null && !f.fromMember() && !f.unsent()) {
+            reason = cause;
+        }
+        String name = reason == f.reason() ? f.reasonName() : reason.name();
+        boolean retry = reason == f.reason() ? f.repeatable(harmless) : harmless;
+        return new SnowraftException(reason, name, text, f.member(), f.retryAfter(), retry && (harmless || !unknown), unknown, null);
+    }
+}

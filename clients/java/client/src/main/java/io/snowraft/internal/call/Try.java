@@ -1,0 +1,130 @@
+package io.snowraft.internal.call;
+
+import io.snowraft.client.Reason;
+import io.snowraft.internal.http.Address;
+import io.snowraft.internal.http.ClearTextException;
+import io.snowraft.internal.http.Deadline;
+import io.snowraft.internal.http.HttpConnection;
+import io.snowraft.internal.http.HttpResponse;
+import io.snowraft.internal.http.PinMismatchException;
+import io.snowraft.internal.json.JsonException;
+import io.snowraft.internal.json.JsonObject;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.ProtocolException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import javax.net.ssl.SSLException;
+
+/** One try of a call at one member. */
+final class Try {
+    private final Request request;
+    private final Address member;
+    private final Deadline deadline;
+    private final long began = System.nanoTime();
+    private long ended;
+    private JsonObject answer;
+
+    Try(Request request, Address member, Deadline deadline) {
+        this.request = request;
+        this.member = member;
+        this.deadline = deadline;
+    }
+
+    Request request() {
+        return request;
+    }
+
+    Address member() {
+        return member;
+    }
+
+    /** Returns the time that the try took. */
+    Duration took() {
+        return Duration.ofNanos(ended - began);
+    }
+
+    /** Returns the answer of a try that succeeded. */
+    JsonObject answer() {
+        return answer;
+    }
+
+    /** Sends the request once, and returns the failure; null if the member answered it. */
+    Failure run(Pool pool, String token) {
+        try {
+            HttpConnection kept = pool.idle(member, !request.harmless());
+            if (kept != null) {
+                Failure failure = exchange(pool, kept, token);
+                boolean stale = failure != null && failure.reason() == Reason.UNAVAILABLE && !failure.fromMember() && !kept.answerBegan();
+                if (!stale || !request.harmless()) {
+                    return failure;
+                }
+            }
+            HttpConnection fresh;
+            try {
+                fresh = pool.open(member, deadline);
+            } catch (IOException e) {
+                return unreached(e);
+            }
+            return exchange(pool, fresh, token);
+        } finally {
+            ended = System.nanoTime();
+        }
+    }
+
+    private Failure exchange(Pool pool, HttpConnection connection, String token) {
+        boolean reusable = false;
+        try {
+            byte[] body = request.body() == null ? null : request.body().bytes();
+            HttpResponse response = connection.exchange(request.method().verb(), request.path(), token, body, deadline);
+            reusable = response.reusable();
+            if (response.status() != 200) {
+                return Failure.of(response, member.toString());
+            }
+            answer = JsonObject.parse(response.body());
+            return null;
+        } catch (JsonException e) {
+            return Failure.local(Reason.MALFORMED_ANSWER, "malformed answer (" + e.getMessage() + ")", member.toString(), false);
+        } catch (IOException e) {
+            return broken(e);
+        } finally {
+            pool.release(connection, reusable);
+        }
+    }
+
+    /** Returns the failure of a connection that was not established. */
+    private Failure unreached(IOException e) {
+        for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+            if (cause instanceof PinMismatchException) {
+                return Failure.local(Reason.PIN_MISMATCH, cause.getMessage() + "; use the pin or CA of that secret; if the secret was "
+                        + "replaced, use its new pin or CA (see \"snowraft secret list\")", member.toString(), true);
+            }
+        }
+        return Failure.local(Reason.UNAVAILABLE, explain(e), member.toString(), true);
+    }
+
+    private static String explain(IOException e) {
+        if (e instanceof SocketTimeoutException) {
+            return "no connection in time";
+        } else if (e instanceof UnknownHostException) {
+            return "no such host";
+        } else if (e instanceof ConnectException || e instanceof ClearTextException) {
+            return e.getMessage();
+        } else if (e instanceof SSLException && String.valueOf(e.getMessage()).startsWith("Unsupported or unrecognized SSL message")) {
+            return "the port does not speak TLS; remove pin and CA, or check the address";
+        }
+        return "no connection: " + e.getMessage();
+    }
+
+    /** Returns the failure of a connection that broke after a part of the request was sent. */
+    private Failure broken(IOException e) {
+        if (e instanceof SocketTimeoutException || deadline.passed()) {
+            return Failure.local(Reason.TIMEOUT, "no answer in time", member.toString(), false);
+        } else if (e instanceof ProtocolException) {
+            return new Failure(Reason.UNAVAILABLE, Reason.UNAVAILABLE.name(), "not the HTTP port of a Snowraft member, 7701 by default: "
+                    + e.getMessage(), member.toString(), Duration.ZERO, false, false, true);
+        }
+        return Failure.local(Reason.UNAVAILABLE, "the connection broke: " + e.getMessage(), member.toString(), false);
+    }
+}

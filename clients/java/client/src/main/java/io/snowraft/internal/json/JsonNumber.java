@@ -1,0 +1,5 @@
+package io.snowraft.internal.json;
+
+/** A number of a JSON document, as its text. */
+record JsonNumber(String text) {
+}
