@@ -28,7 +28,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>The methods are safe for concurrent use. {@link #next()} takes no lock and allocates nothing, unless it has to wait. With one lane, IDs
  * strictly increase in the order in which calls return.
  */
-public final class Generator implements AutoCloseable {
+public final class Generator implements Suspendable {
     private static final Duration LAYOUT_LIMIT = Duration.ofSeconds(5);
     private static final Duration FIRST_PAUSE = Duration.ofMillis(10);
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(500);
@@ -53,7 +53,7 @@ public final class Generator implements AutoCloseable {
         this.caller = caller;
         this.options = options;
         this.holder = options.holder().isEmpty() ? hostName() : options.holder();
-        this.clock = clock;
+        this.clock = options.clock() == null ? clock : options.clock();
         this.events = events;
         this.whenClosed = () -> whenClosed.accept(this);
     }
@@ -61,7 +61,7 @@ public final class Generator implements AutoCloseable {
     private static String hostName() {
         try {
             String name = InetAddress.getLocalHost().getHostName();
-            return new GeneratorOptions("default", name, 1, false).holder();
+            return GeneratorOptions.defaults().withHolder(name).holder();
         } catch (UnknownHostException e) {
             throw Answers.invalid("missing holder name, and this host has no name; set GeneratorOptions.withHolder");
         }
@@ -249,8 +249,9 @@ public final class Generator implements AutoCloseable {
                 s.token() == 0 ? Optional.empty() : Optional.of(Instant.ofEpochMilli(s.untilMillis())), Optional.ofNullable(s.problem()));
     }
 
-    /** Releases the workers and stops issuing, before a checkpoint of the process. */
-    void suspend() {
+    /** Releases the workers and issues nothing until {@link #resume}. */
+    @Override
+    public void suspend() {
         Issuer i;
         lock.lock();
         try {
@@ -263,6 +264,12 @@ public final class Generator implements AutoCloseable {
         if (i != null) {
             i.close(CLOSE_LIMIT);
         }
+    }
+
+    /** Acquires workers again, under a new nonce. */
+    @Override
+    public void resume() {
+        start();
     }
 
     /**

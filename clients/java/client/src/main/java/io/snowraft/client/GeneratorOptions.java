@@ -11,8 +11,9 @@ import java.text.Normalizer;
  *                 "$"; empty for the host's name. Operators see it. It need not be unique
  * @param lanes    number of workers to lease, 1 to 64; 1 by default. IDs of different lanes are in no order
  * @param failFast whether calls fail at once when the window has ended, instead of waiting for another one
+ * @param clock    the clock, for tests; null for that of the client
  */
-public record GeneratorOptions(String layout, String holder, int lanes, boolean failFast) {
+public record GeneratorOptions(String layout, String holder, int lanes, boolean failFast, Clock clock) {
     private static final int MAX_LANES = 64;
     private static final int MAX_HOLDER = 125;
 
@@ -35,26 +36,31 @@ public record GeneratorOptions(String layout, String holder, int lanes, boolean 
 
     /** Returns the default options. */
     public static GeneratorOptions defaults() {
-        return new GeneratorOptions("default", "", 1, false);
+        return new GeneratorOptions("default", "", 1, false, null);
     }
 
     /** Returns options with another layout. */
     public GeneratorOptions withLayout(String name) {
-        return new GeneratorOptions(name, holder, lanes, failFast);
+        return new GeneratorOptions(name, holder, lanes, failFast, clock);
     }
 
     /** Returns options with another holder. */
     public GeneratorOptions withHolder(String name) {
-        return new GeneratorOptions(layout, name, lanes, failFast);
+        return new GeneratorOptions(layout, name, lanes, failFast, clock);
     }
 
     /** Returns options with another number of lanes. */
     public GeneratorOptions withLanes(int number) {
-        return new GeneratorOptions(layout, holder, number, failFast);
+        return new GeneratorOptions(layout, holder, number, failFast, clock);
     }
 
     /** Returns options with which calls fail at once when the window has ended. */
     public GeneratorOptions withFailFast() {
-        return new GeneratorOptions(layout, holder, lanes, true);
+        return new GeneratorOptions(layout, holder, lanes, true, clock);
+    }
+
+    /** Returns options with a clock of tests. */
+    public GeneratorOptions withClock(Clock source) {
+        return new GeneratorOptions(layout, holder, lanes, failFast, source);
     }
 }

@@ -34,7 +34,7 @@ public final class SnowraftClient implements AutoCloseable {
     private final System.Logger logger; // null: silent
     private final Map<String, Ids> layouts = new ConcurrentHashMap<>();
     private final Map<String, Sequence> sequences = new ConcurrentHashMap<>();
-    private final Set<AutoCloseable> opened = ConcurrentHashMap.newKeySet(); // generators, buffers and blocks
+    private final Set<Suspendable> opened = ConcurrentHashMap.newKeySet(); // generators, buffers and blocks
     private final Ids standard;
     private final Object checkpoint; // the resource of CRaC, which the platform holds weakly; null without CRaC
 
@@ -98,6 +98,32 @@ public final class SnowraftClient implements AutoCloseable {
         opened.add(generator);
         generator.start();
         return generator;
+    }
+
+    /** Returns a buffer of IDs of the layout {@code default}. */
+    public Buffer buffer(int size) {
+        return buffer(BufferOptions.defaults().withSize(size));
+    }
+
+    /** Returns a buffer, which begins to fill in the background. */
+    public Buffer buffer(BufferOptions options) {
+        Buffer buffer = new Buffer(caller, ids(options.layout()), options, opened::remove);
+        opened.add(buffer);
+        buffer.start();
+        return buffer;
+    }
+
+    /** Returns the blocks of a relaxed sequence, whose first block has 100 numbers. */
+    public Blocks blocks(String sequence) {
+        return blocks(sequence, 100);
+    }
+
+    /** Returns the blocks of a relaxed sequence. Nothing is requested before the first use. */
+    public Blocks blocks(String sequence, int firstSize) {
+        Blocks blocks = new Blocks(caller, sequence, firstSize, clock, opened::remove);
+        opened.add(blocks);
+        blocks.start();
+        return blocks;
     }
 
     /** Creates a sequence and returns it. The same sequence, if it exists, is returned as it is. */
@@ -168,33 +194,20 @@ public final class SnowraftClient implements AutoCloseable {
 
     /** Gives up all that a copy of this process must not have, before a checkpoint. */
     private void suspend() {
-        for (AutoCloseable each : opened) {
-            if (each instanceof Generator generator) {
-                generator.suspend();
-            }
-        }
-        caller.drain();
+        opened.forEach(Suspendable::suspend);
+        caller.suspend();
     }
 
     /** Continues after a checkpoint, or in a process that was restored from it. */
     private void resume() {
-        for (AutoCloseable each : opened) {
-            if (each instanceof Generator generator) {
-                generator.start();
-            }
-        }
+        caller.resume();
+        opened.forEach(Suspendable::resume);
     }
 
     /** Closes the client, and the generators, buffers and blocks made from it, which return to the cluster what they hold. */
     @Override
     public void close() {
-        for (AutoCloseable each : opened) {
-            try {
-                each.close();
-            } catch (Exception e) {
-                throw new IllegalStateException(e); // none of them declares an exception
-            }
-        }
+        opened.forEach(Suspendable::close);
         caller.close();
     }
 }

@@ -175,9 +175,14 @@ public final class Caller {
         }
     }
 
-    /** Closes the idle connections, such as before a checkpoint of the process. */
-    public void drain() {
-        pool.drain();
+    /** Closes the idle connections and keeps none, until {@link #resume}. */
+    public void suspend() {
+        pool.keepIdle(false);
+    }
+
+    /** Keeps idle connections again. */
+    public void resume() {
+        pool.keepIdle(true);
     }
 
     /** Closes all connections. Calls in progress and later calls fail. */

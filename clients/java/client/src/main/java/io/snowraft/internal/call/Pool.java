@@ -32,6 +32,7 @@ final class Pool {
     private final Map<Address, Deque<HttpConnection>> idle = new HashMap<>();
     private final Set<HttpConnection> busy = new HashSet<>();
     private final Map<Socket, Deadline> opening = new HashMap<>();
+    private boolean keeps = true;
     private boolean sweeping;
     private boolean closed;
 
@@ -113,7 +114,7 @@ final class Pool {
         try {
             busy.remove(connection);
             Deque<HttpConnection> all = idle.computeIfAbsent(connection.address(), a -> new ArrayDeque<>());
-            if (reusable && !closed && all.size() < MAX_IDLE_PER_MEMBER) {
+            if (reusable && keeps && !closed && all.size() < MAX_IDLE_PER_MEMBER) {
                 all.addLast(connection);
                 return;
             }
@@ -163,8 +164,20 @@ final class Pool {
         }
     }
 
-    /** Closes the idle connections. Requests in progress go on. */
-    void drain() {
+    /** Sets whether idle connections are kept; false also closes those that are idle. */
+    void keepIdle(boolean keep) {
+        lock.lock();
+        try {
+            keeps = keep;
+            if (!keep) {
+                drain();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void drain() {
         lock.lock();
         try {
             idle.values().forEach(all -> all.forEach(HttpConnection::close));
