@@ -26,6 +26,7 @@ public final class Caller {
     private final Pool pool;
     private final Members members;
     private final Background background = new Background();
+    private final Receipts receipts = new Receipts();
     private final Duration timeout;
     private final String token;
     private final ClientListener listener;
@@ -78,7 +79,7 @@ public final class Caller {
             Try attempt = new Try(request, choice.member(), limit(request, limit, deadline));
             Failure failure;
             try {
-                failure = attempt.run(pool, token);
+                failure = attempt.run(pool, token, receipts);
             } finally {
                 standing.done(choice.member());
             }

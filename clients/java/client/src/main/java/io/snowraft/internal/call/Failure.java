@@ -81,7 +81,7 @@ record Failure(Reason reason, String reasonName, String message, String member, 
 
     /** Reports whether the request may have had an effect. */
     boolean unknown() {
-        return !unsent && (!fromMember || reason == Reason.COMMIT_UNKNOWN || reason == Reason.INTERNAL || reason == Reason.OTHER);
+        return !unsent && (!fromMember || reason == Reason.COMMIT_UNKNOWN || reason == Reason.INTERNAL);
     }
 
     /** Returns the message with the member's address and reason. */

@@ -64,6 +64,14 @@ public enum Method {
         return where != Where.ANY;
     }
 
+    /** Reports whether answers have receipts. */
+    boolean hasReceipt() {
+        return switch (this) {
+            case ACQUIRE_WORKER, EXTEND_WINDOW, ALLOCATE_BLOCK, GET_STATUS, LIST_MEMBERS -> true;
+            default -> false;
+        };
+    }
+
     /** Returns the time until another member is tried; null for the deadline of the call. */
     Duration tryTimeout() {
         if (this == CREATE_SEQUENCE || this == CREATE_LAYOUT || repeat == Repeat.UNDONE) {

@@ -3,7 +3,6 @@ package io.snowraft.internal.call;
 import io.snowraft.client.Reason;
 import io.snowraft.client.SnowraftException;
 import io.snowraft.internal.http.Address;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -12,11 +11,7 @@ import java.util.stream.Collectors;
 
 /** The tries of one call: which members were called, and how each failed. */
 final class Tries {
-    /** The time within which a request that is right only at its moment may go to another member, if nothing was sent. */
-    private static final Duration MOMENT = Duration.ofMillis(500);
-
     private final Request request;
-    private final long began = System.nanoTime();
     private final Set<Address> called = new HashSet<>();
     private List<Failure> round = new ArrayList<>(); // one for each member that was called in this round
     private List<Failure> former = List.of(); // those of the previous round
@@ -50,7 +45,7 @@ final class Tries {
             return others; // another address may be right, and waiting does not help
         }
         if (request.method().repeat() == Method.Repeat.NEVER) {
-            return failure.unsent() && others && System.nanoTime() - began < MOMENT.toNanos();
+            return false;
         }
         if (failure.foreign()) {
             return request.harmless(); // a proxy may have forwarded the request

@@ -51,11 +51,11 @@ final class Try {
     }
 
     /** Sends the request once, and returns the failure; null if the member answered it. */
-    Failure run(Pool pool, String token) {
+    Failure run(Pool pool, String token, Receipts receipts) {
         try {
             HttpConnection kept = pool.idle(member, !request.harmless());
             if (kept != null) {
-                Failure failure = exchange(pool, kept, token);
+                Failure failure = exchange(pool, kept, token, receipts);
                 boolean stale = failure != null && failure.reason() == Reason.UNAVAILABLE && !failure.fromMember() && !kept.answerBegan();
                 if (!stale || !request.harmless()) {
                     return failure;
@@ -67,22 +67,26 @@ final class Try {
             } catch (IOException e) {
                 return unreached(e);
             }
-            return exchange(pool, fresh, token);
+            return exchange(pool, fresh, token, receipts);
         } finally {
             ended = System.nanoTime();
         }
     }
 
-    private Failure exchange(Pool pool, HttpConnection connection, String token) {
+    private Failure exchange(Pool pool, HttpConnection connection, String token, Receipts receipts) {
         boolean reusable = false;
         try {
             byte[] body = request.body() == null ? null : request.body().bytes();
-            HttpResponse response = connection.exchange(request.method().verb(), request.path(), token, body, deadline);
+            String receipt = request.method().hasReceipt() ? receipts.header() : null;
+            HttpResponse response = connection.exchange(request.method().verb(), request.path(), token, receipt, body, deadline);
             reusable = response.reusable();
             if (response.status() != 200) {
                 return Failure.of(response, member.toString());
             }
             answer = JsonObject.parse(response.body());
+            if (receipt != null) {
+                receipts.keep(answer.bytes("receipt"));
+            }
             return null;
         } catch (JsonException e) {
             return Failure.local(Reason.MALFORMED_ANSWER, "malformed answer (" + e.getMessage() + ")", member.toString(), false);

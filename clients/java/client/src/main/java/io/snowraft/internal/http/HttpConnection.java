@@ -64,13 +64,14 @@ public final class HttpConnection implements Closeable {
     /**
      * Sends a request and reads its answer.
      *
-     * @param token the API token; empty for none
-     * @param body  the body; null for none
+     * @param token   the API token; empty for none
+     * @param receipt the latest receipt in base64, empty at first; null for none
+     * @param body    the body; null for none
      */
-    public HttpResponse exchange(String verb, String path, String token, byte[] body, Deadline until) throws IOException {
+    public HttpResponse exchange(String verb, String path, String token, String receipt, byte[] body, Deadline until) throws IOException {
         deadline = until;
         try {
-            out.write(request(verb, path, token, body, until));
+            out.write(request(verb, path, token, receipt, body, until));
             out.flush();
             return reader.read(until);
         } finally {
@@ -79,13 +80,16 @@ public final class HttpConnection implements Closeable {
         }
     }
 
-    private byte[] request(String verb, String path, String token, byte[] body, Deadline until) {
+    private byte[] request(String verb, String path, String token, String receipt, byte[] body, Deadline until) {
         StringBuilder head = new StringBuilder(256);
         head.append(verb).append(' ').append(path).append(" HTTP/1.1\r\nHost: ").append(address);
         head.append("\r\nUser-Agent: snowraft-java\r\nAccept: application/json\r\nGrpc-Timeout: ")
                 .append(Math.max(1, Math.min(25_000, until.leftMillis()))).append("m\r\n");
         if (!token.isEmpty()) {
             head.append("Authorization: Bearer ").append(token).append("\r\n");
+        }
+        if (receipt != null) {
+            head.append("Snowraft-Receipt: ").append(receipt).append("\r\n");
         }
         if (body != null) {
             head.append("Content-Type: application/json\r\nContent-Length: ").append(body.length).append("\r\n");

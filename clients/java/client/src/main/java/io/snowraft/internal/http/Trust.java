@@ -74,6 +74,11 @@ public final class Trust {
         return new Trust(context(new TrustManager[] {new PinTrustManager(pins)}), name, false);
     }
 
+    /** Returns the server name that connections send; null for the host. */
+    String serverName() {
+        return serverName;
+    }
+
     /** Reports whether connections use TLS. */
     public boolean encrypts() {
         return context != null;

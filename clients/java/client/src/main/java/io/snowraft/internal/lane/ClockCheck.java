@@ -67,7 +67,8 @@ final class ClockCheck {
         }
     }
 
-    private void apply(JsonObject status, long took) throws JsonException {
+    /** Applies the status of a member, which was asked that many milliseconds ago. */
+    void apply(JsonObject status, long took) throws JsonException {
         JsonObject config = status.object("config");
         long threshold = config.int64("waitThresholdMs");
         long offset = config.int64("maxClockOffsetMs");

@@ -1,97 +1,21 @@
 package io.snowraft.internal.lane;
 
-import io.snowraft.client.Reason;
-import io.snowraft.client.SnowraftException;
-import io.snowraft.internal.call.Caller;
-import io.snowraft.internal.call.Method;
-import io.snowraft.internal.call.Request;
 import io.snowraft.internal.http.Deadline;
-import io.snowraft.internal.json.Json;
-import io.snowraft.internal.json.JsonException;
-import io.snowraft.internal.json.JsonObject;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
-import java.security.SecureRandom;
-import java.time.Duration;
 
 /**
- * Requests workers and windows from members. A call that failed may still have been carried out: the window of a lost reply is lost, and
- * never assumed not to have been granted.
+ * Requests workers and windows. A call that failed may still have been carried out: the window of a lost reply is lost, and never assumed
+ * not to have been granted. The calls throw a {@link io.snowraft.client.SnowraftException}.
  */
-final class Granter {
-    private static final int NONCE_BYTES = 16;
-    private static final int MAX_TEXT = 128;
-
-    private final Caller caller;
-    private final String layout;
-    private final SecureRandom random = new SecureRandom();
-    private final byte[] nonce = new byte[NONCE_BYTES]; // drawn at each start, secret
-
-    Granter(Caller caller, String layout) {
-        this.caller = caller;
-        this.layout = layout;
-        random.nextBytes(nonce);
-    }
-
+interface Granter {
     /** Returns a random number for an extension, which is not 0. A copy of this process would draw another one. */
-    long drawExtension() {
-        for (;;) {
-            long id = random.nextLong();
-            if (id != 0) {
-                return id;
-            }
-        }
-    }
+    long drawExtension();
 
-    /** Requests a free worker and its first window. */
-    Grant acquire(String holder, long wall, long window, Deadline deadline) {
-        Json body = new Json().put("layout", layout).put("holder", holder).put("nonce", nonce).put("clockAtMs", wall)
-                .put("windowMs", window).put("process", process());
-        return grant(caller.call(Request.of(Method.ACQUIRE_WORKER, "/v1/workers:acquire", body), deadline));
-    }
+    /** Requests a free worker and its first window of that many milliseconds, with the wall clock of this process. */
+    Grant acquire(String holder, long wall, long window, Deadline deadline);
 
     /** Requests a later end of a window. {@code extension} is the number of the extension and its repetitions. */
-    Grant extend(Lease held, long until, long extension, long wall, long window, Deadline deadline) {
-        Json body = claim(held, until).put("clockAtMs", wall).put("windowMs", window).putUnsigned("extensionId", extension);
-        return grant(caller.call(Request.of(Method.EXTEND_WINDOW, "/v1/workers:extend", body), deadline));
-    }
+    Grant extend(Lease held, long until, long extension, long wall, long window, Deadline deadline);
 
-    /** Releases a worker; the next holder may begin at {@code next}. */
-    void release(Lease held, long next, Deadline deadline) {
-        Json body = claim(held, held.until()).put("nextTick", next);
-        caller.call(Request.of(Method.RELEASE_WORKER, "/v1/workers:release", body), deadline);
-    }
-
-    private Json claim(Lease held, long until) {
-        return new Json().put("layout", layout).putUnsigned("worker", held.worker).putUnsigned("token", held.token)
-                .put("nonce", nonce).put("untilTick", until);
-    }
-
-    private static Json process() {
-        String host;
-        try {
-            host = InetAddress.getLocalHost().getHostName();
-        } catch (UnknownHostException e) {
-            host = "";
-        }
-        return new Json().put("host", host.length() > MAX_TEXT ? host.substring(0, MAX_TEXT) : host)
-                .put("processId", Long.toString(ProcessHandle.current().pid()))
-                .put("kind", "generator").put("version", "java");
-    }
-
-    private static Grant grant(JsonObject answer) {
-        try {
-            JsonObject g = answer.object("grant");
-            return new Grant(g.uint64("worker"), g.uint64("token"), g.int64("fromTick"), g.int64("untilTick"),
-                    g.int64("observedClockAtMs"), Math.min(g.int64("maxWindowMs"), Duration.ofDays(1).toMillis()));
-        } catch (JsonException e) {
-            throw Watch.error(Reason.MALFORMED_ANSWER, "malformed grant: " + e.getMessage(), 0);
-        }
-    }
-
-    /** Returns the error of a grant that is impossible. Accepting it could issue IDs of another worker; ignoring it discards a window. */
-    static SnowraftException impossible(Grant g) {
-        return Watch.error(Reason.MALFORMED_ANSWER, "grant of worker " + Long.toUnsignedString(g.worker()) + " ignored, because it is impossible: token "
-                + Long.toUnsignedString(g.token()) + ", ticks [" + g.from() + ", " + g.until() + ")", 0);
-    }
+    /** Releases a worker. The next holder may begin at the tick {@code next}. */
+    void release(Lease held, long next, Deadline deadline);
 }

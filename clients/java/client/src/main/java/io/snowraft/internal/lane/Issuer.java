@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
 
 /** Issues IDs of one layout from the windows of its lanes. It is safe for concurrent use; issuing takes no lock. */
 public final class Issuer {
@@ -28,25 +29,28 @@ public final class Issuer {
     private final Lane[] lanes;
     private final List<Thread> threads = new ArrayList<>();
     private final List<String> failures = new ArrayList<>(); // guarded by itself
-    private final java.util.function.Consumer<SnowraftException> seal = this::seal;
+    private final Consumer<SnowraftException> seal = this::seal;
     private volatile Deadline closeDeadline; // null: open
 
-    /** Opens an issuer: a thread for each lane, which acquires a worker. The layout must be able to issue. */
+    /** Creates an issuer of a layout that must be able to issue. */
     public Issuer(Layout layout, String holder, int lanes, Clock clock, Caller caller, LaneEvents events) {
+        this(layout, holder, lanes, clock, caller, new MemberGranter(caller, layout.name()), events);
+    }
+
+    Issuer(Layout layout, String holder, int lanes, Clock clock, Caller caller, Granter granter, LaneEvents events) {
         this.layout = layout;
         this.holder = holder;
         this.events = events;
         this.caller = caller;
         watch = new Watch(clock);
         clockCheck = new ClockCheck(caller, watch, seal);
-        Granter granter = new Granter(caller, layout.name());
         this.lanes = new Lane[lanes];
         for (int i = 0; i < lanes; i++) {
             this.lanes[i] = new Lane(this, i, granter, watch);
         }
     }
 
-    /** Starts the threads. */
+    /** Starts a thread for each lane, which acquires a worker. */
     public void start() {
         caller.onSealed(seal);
         clockCheck.start();
@@ -303,6 +307,18 @@ public final class Issuer {
 
     Deadline closeDeadline() {
         return closeDeadline;
+    }
+
+    Watch watch() {
+        return watch;
+    }
+
+    ClockCheck clockCheck() {
+        return clockCheck;
+    }
+
+    Lane lane(int index) {
+        return lanes[index];
     }
 
     Layout layout() {

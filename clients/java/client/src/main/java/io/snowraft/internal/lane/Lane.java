@@ -4,6 +4,7 @@ import io.snowraft.client.Reason;
 import io.snowraft.client.SnowraftException;
 import io.snowraft.internal.http.Deadline;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -82,7 +83,7 @@ final class Lane {
     }
 
     /** Does the one thing that is due, if any, and returns the time in ms until the next step. It keeps no plans. */
-    private long step() {
+    long step() {
         Reading now = watch.now();
         SnowraftException refusal = issuer.check(now);
         if (refusal != null && refusal.reason() != Reason.SET_BACK) {
@@ -122,7 +123,7 @@ final class Lane {
         try {
             grant = granter.acquire(issuer.holder(index), now.wall(), SlowStart.FIRST_WINDOW, begin());
             if (!plausible(grant)) {
-                throw Granter.impossible(grant);
+                throw impossible(grant);
             }
         } catch (SnowraftException e) {
             return failed(delayed(e, now));
@@ -132,6 +133,12 @@ final class Lane {
 
     private boolean plausible(Grant g) {
         return issuer.hasWorker(g.worker()) && g.token() != 0 && g.from() >= 0 && g.from() < g.until() && g.until() <= issuer.layout().ticks();
+    }
+
+    /** Returns the error of a grant that is impossible. Accepting it could issue IDs of another worker; ignoring it discards a window. */
+    private static SnowraftException impossible(Grant g) {
+        return Watch.error(Reason.MALFORMED_ANSWER, "grant of worker " + Long.toUnsignedString(g.worker()) + " ignored, because it is impossible: token "
+                + Long.toUnsignedString(g.token()) + ", ticks [" + g.from() + ", " + g.until() + ")", 0);
     }
 
     /** Makes the lease of a grant visible. */
@@ -193,7 +200,7 @@ final class Lane {
         try {
             grant = granter.extend(held, until, extension, now.wall(), window.coming(), begin());
             if (!plausible(grant) || grant.worker() != held.worker || grant.token() != held.token || grant.until() < until) {
-                throw Granter.impossible(grant);
+                throw impossible(grant);
             }
         } catch (SnowraftException e) {
             if (e.reason() == Reason.WINDOW_MISMATCH) {
@@ -223,6 +230,11 @@ final class Lane {
         issuer.changed().fire();
         issuer.events().extended(index, held.worker, held.untilMillis());
         return 0;
+    }
+
+    /** Makes the next extension due now. Only the lane's thread calls it. */
+    void hurry() {
+        extendAt = Long.MIN_VALUE;
     }
 
     /** Sets the time of the next extension by the monotonic clock; hasEnded notices a jump of the wall clock. */
@@ -354,7 +366,7 @@ final class Lane {
         kick();
     }
 
-    private void finish() {
+    void finish() {
         for (Lease held : new Lease[] {lease, swapped}) {
             if (held != null && held != lost) {
                 try {
@@ -428,7 +440,7 @@ final class Lane {
             boolean lasts = !waiting && Issuer.isLasting(problem);
             return new Outlook(0, !lasts, had, problem);
         }
-        String text = untilMillis == 0 ? "no window was granted yet" : "the window ended at " + java.time.Instant.ofEpochMilli(untilMillis);
+        String text = untilMillis == 0 ? "no window was granted yet" : "the window ended at " + Instant.ofEpochMilli(untilMillis);
         text += problem == null ? "; try again" : ", and no new one was granted (" + problem.getMessage() + "); restore quorum";
         return new Outlook(0, true, had, Watch.error(Reason.WINDOW_ENDED, text, 500));
     }

@@ -173,6 +173,7 @@ final class Watch {
         try {
             Reading r = now();
             peers.put(id, new Peer(wall + roundTrip / 2 - r.mono(), r.mono()));
+            update();
         } finally {
             lock.unlock();
         }
