@@ -1,0 +1,258 @@
+package io.snowraft.client;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.snowraft.test.FakeCluster;
+import io.snowraft.test.FakeMember;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Calls: choice of members, repetitions, errors and answers that make no sense. */
+class CallTest {
+    private static final String IDS = "/v1/ids:generate";
+    private static final String NEXT = "/v1/sequences:setNext";
+
+    private static SnowraftClient client(FakeMember... members) {
+        return SnowraftClient.builder().addresses(java.util.Arrays.stream(members).map(FakeMember::address).toArray(String[]::new))
+                .timeout(Duration.ofSeconds(3)).build();
+    }
+
+    @Test
+    void harmlessCallIsRepeatedAtAnotherMember() throws Exception {
+        try (FakeMember broken = new FakeMember(r -> null); FakeMember refusing = new FakeMember(r -> FakeMember.error(503, "WINDOW_ENDED"));
+                FakeMember right = new FakeMember(new FakeCluster()); SnowraftClient client = client(broken, refusing, right)) {
+            for (int i = 0; i < 10; i++) {
+                assertTrue(client.nextId() > 0);
+            }
+        }
+    }
+
+    @Test
+    void callThatMayBeDoneIsNotRepeated() throws Exception {
+        try (FakeMember broken = new FakeMember(new FakeCluster().on(NEXT, r -> null)); SnowraftClient client = client(broken)) {
+            SnowraftException e = assertThrows(SnowraftException.class, () -> client.sequence("s").setNext(5, false));
+            assertEquals(Reason.UNAVAILABLE, e.reason());
+            assertTrue(e.unknown());
+            assertFalse(e.retry());
+            assertEquals(1, broken.requests(NEXT).size());
+        }
+    }
+
+    @Test
+    void callThatDidNothingIsRepeated() throws Exception {
+        FakeCluster cluster = new FakeCluster();
+        cluster.on(NEXT, r -> r.number() < 3 ? FakeMember.error(503, "NO_LEADER")
+                : FakeMember.ok("{\"sequence\":{\"name\":\"s\",\"mode\":\"strict\",\"reset\":\"none\",\"next\":\"5\"}}"));
+        try (FakeMember member = new FakeMember(cluster); SnowraftClient client = client(member)) {
+            assertEquals(OptionalLong.of(5), client.sequence("s").setNext(5, false).next());
+            assertTrue(member.requests(NEXT).size() > 1);
+        }
+    }
+
+    @Test
+    void refusalIsNotRepeated() throws Exception {
+        try (FakeMember member = new FakeMember(new FakeCluster().on(IDS, r -> FakeMember.error(403, "PERMISSION_DENIED")));
+                SnowraftClient client = client(member)) {
+            SnowraftException e = assertThrows(SnowraftException.class, client::nextId);
+            assertEquals(Reason.PERMISSION_DENIED, e.reason());
+            assertEquals("snowraft: " + member.address() + ": because of PERMISSION_DENIED [PERMISSION_DENIED]", e.getMessage());
+            assertEquals(member.address(), e.member());
+            assertFalse(e.retry() || e.unknown());
+            assertEquals(1, member.requests(IDS).size());
+        }
+    }
+
+    @Test
+    void silentMemberIsLeftForAnother() throws Exception {
+        CountDownLatch end = new CountDownLatch(1);
+        try (FakeMember silent = new FakeMember(r -> {
+            end.await();
+            return null;
+        }); FakeMember right = new FakeMember(new FakeCluster()); SnowraftClient client = client(silent, right)) {
+            for (int i = 0; i < 5; i++) {
+                assertTrue(client.nextId() > 0);
+            }
+            assertTrue(silent.requests(IDS).size() <= 2, "a member that did not answer is avoided for some seconds");
+        } finally {
+            end.countDown();
+        }
+    }
+
+    @Test
+    void timeLimitHoldsAndTellsTheObstacle() throws Exception {
+        try (FakeMember member = new FakeMember(r -> FakeMember.error(503, "NO_LEADER"));
+                SnowraftClient client = SnowraftClient.builder().addresses(member.address()).timeout(Duration.ofMillis(200)).build()) {
+            SnowraftException e = assertThrows(SnowraftException.class, client::nextId);
+            assertEquals(Reason.NO_LEADER, e.reason());
+            assertTrue(e.getMessage().endsWith("(the time limit passed)"), e.getMessage());
+            assertTrue(e.retry());
+        }
+    }
+
+    @Test
+    void unreachableMembersAreNamed() {
+        try (SnowraftClient client = SnowraftClient.builder().addresses("127.0.0.1:1", "127.0.0.1:2").timeout(Duration.ofMillis(200)).build()) {
+            SnowraftException e = assertThrows(SnowraftException.class, client::nextId);
+            assertEquals(Reason.UNAVAILABLE, e.reason());
+            assertTrue(e.getMessage().contains("127.0.0.1:1: Connection refused") && e.getMessage().contains("127.0.0.1:2: "), e.getMessage());
+            assertTrue(e.retry());
+            assertFalse(e.unknown());
+        }
+    }
+
+    @Test
+    void connectionThatTheMemberClosedIsReplaced() throws Exception {
+        try (FakeMember member = new FakeMember(r -> {
+            String answer = new FakeCluster().answer(r);
+            return answer.replace("Content-Type", "Connection: close\r\nContent-Type");
+        }); SnowraftClient client = client(member)) {
+            assertTrue(client.nextId() > 0);
+            assertTrue(client.nextId() > 0);
+        }
+    }
+
+    @Test
+    void proxyIsNamed() throws Exception {
+        try (FakeMember proxy = new FakeMember(r -> FakeMember.answer(502, "<html>")); SnowraftClient client = client(proxy)) {
+            SnowraftException e = assertThrows(SnowraftException.class, () -> client.sequence("s").setNext(5, false));
+            assertTrue(e.getMessage().contains("not a Snowraft member (possibly a proxy): HTTP status 502"), e.getMessage());
+            assertTrue(e.unknown());
+        }
+    }
+
+    @Test
+    void impossibleAnswersAreDiscarded() throws Exception {
+        String[] ranges = {"{\"first\":\"5\",\"count\":1,\"step\":\"1\"}", "{\"first\":\"0\",\"count\":2,\"step\":\"1\"}",
+            "{\"first\":\"-1\",\"count\":2,\"step\":\"1\"}", "{\"first\":\"5\",\"count\":2,\"step\":\"0\"}",
+            "{\"first\":\"9223372036854775807\",\"count\":2,\"step\":\"1\"}", "{\"first\":\"5\",\"count\":1,\"step\":\"1\"},{\"first\":\"5\",\"count\":1,\"step\":\"1\"}",
+            "{\"first\":\"5\",\"count\":3,\"step\":\"1\"}", "{\"first\":\"5\",\"count\":2,\"step\":\"6148914691236517205\"}x"};
+        for (String range : ranges) {
+            try (FakeMember member = new FakeMember(new FakeCluster().on(IDS, r -> FakeMember.ok("{\"ranges\":[" + range + "]}")));
+                    SnowraftClient client = client(member)) {
+                assertEquals(Reason.MALFORMED_ANSWER, assertThrows(SnowraftException.class, () -> client.nextIds(2), range).reason(), range);
+            }
+        }
+    }
+
+    @Test
+    void membersAndLeaderAreLearned() throws Exception {
+        FakeCluster cluster = new FakeCluster();
+        CountDownLatch asked = new CountDownLatch(1);
+        try (FakeMember learned = new FakeMember(cluster)) {
+            FakeMember.Script members = r -> {
+                asked.countDown();
+                return FakeMember.ok("{\"members\":[{\"httpAddress\":\"" + learned.address() + "\",\"leader\":true},{\"httpAddress\":\"\"}]}");
+            };
+            try (FakeMember seed = new FakeMember(new FakeCluster().on("/v1/members", members)); SnowraftClient client = client(seed)) {
+                client.sequence("s").next();
+                assertTrue(asked.await(5, TimeUnit.SECONDS));
+                for (int i = 0; learned.requests().isEmpty(); i++) {
+                    assertTrue(i < 10_000, "the leader is never called");
+                    client.sequence("s").next();
+                }
+            }
+        }
+    }
+
+    @Test
+    void receiptIsBroughtBack() throws Exception {
+        String receipt = io.snowraft.test.Vectors.read("receipts.json").objects("steps").get(2).string("receipt");
+        FakeCluster cluster = new FakeCluster();
+        cluster.on("/v1/members", r -> FakeMember.ok("{\"members\":[],\"receipt\":\"" + receipt + "\"}"));
+        try (FakeMember member = new FakeMember(cluster); SnowraftClient client = client(member)) {
+            client.ready(Duration.ofSeconds(3));
+            client.ready(Duration.ofSeconds(3));
+            List<FakeMember.Request> asked = member.requests("/v1/members");
+            assertTrue(asked.get(0).head().contains("Snowraft-Receipt: \r\n"));
+            assertTrue(asked.get(asked.size() - 1).head().contains("Snowraft-Receipt: " + receipt + "\r\n"));
+            assertFalse(member.received().contains("ids:generate"));
+        }
+    }
+
+    @Test
+    void closingEndsCalls() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch end = new CountDownLatch(1);
+        try (FakeMember silent = new FakeMember(r -> {
+            asked.countDown();
+            end.await();
+            return null;
+        })) {
+            SnowraftClient client = client(silent);
+            var future = client.nextIdAsync();
+            assertTrue(asked.await(5, TimeUnit.SECONDS));
+            client.close();
+            CompletionException e = assertThrows(CompletionException.class, future::join);
+            assertEquals(Reason.CLOSED, ((SnowraftException) e.getCause()).reason());
+            assertEquals(Reason.CLOSED, assertThrows(SnowraftException.class, client::nextId).reason());
+            assertThrows(CompletionException.class, () -> client.nextIdAsync().join());
+        } finally {
+            end.countDown();
+        }
+    }
+
+    @Test
+    void callersShareCalls() throws Exception {
+        CountDownLatch first = new CountDownLatch(1);
+        CountDownLatch go = new CountDownLatch(1);
+        FakeCluster cluster = new FakeCluster();
+        cluster.on("/v1/sequences:next", r -> {
+            first.countDown();
+            go.await();
+            return "";
+        });
+        List<Integer> shared = new CopyOnWriteArrayList<>();
+        try (FakeMember member = new FakeMember(cluster); SnowraftClient client = SnowraftClient.builder().addresses(member.address())
+                .listener(new ClientListener() {
+                    @Override
+                    public void shared(int callers, int count, SnowraftException failure) {
+                        shared.add(callers);
+                    }
+                }).build()) {
+            Sequence sequence = client.sequence("s");
+            List<java.util.concurrent.CompletableFuture<Long>> futures = new ArrayList<>();
+            futures.add(sequence.nextAsync());
+            assertTrue(first.await(5, TimeUnit.SECONDS));
+            for (int i = 0; i < 99; i++) {
+                futures.add(sequence.nextAsync());
+            }
+            go.countDown();
+            long[] numbers = futures.stream().mapToLong(java.util.concurrent.CompletableFuture::join).sorted().toArray();
+            assertArrayEquals(java.util.stream.LongStream.rangeClosed(1, 100).toArray(), numbers);
+            assertEquals(100, shared.stream().mapToInt(Integer::intValue).sum());
+            assertTrue(member.requests("/v1/sequences:next").size() < 60);
+        }
+    }
+
+    @Test
+    void interruptedLeaderLeavesItsCallToOthers() throws Exception {
+        CountDownLatch first = new CountDownLatch(1);
+        CountDownLatch go = new CountDownLatch(1);
+        FakeCluster cluster = new FakeCluster();
+        cluster.on(IDS, r -> {
+            first.countDown();
+            go.await();
+            return FakeMember.error(503, "NO_LEADER"); // so that the leader looks at its interruption
+        });
+        try (FakeMember member = new FakeMember(cluster); SnowraftClient client = client(member)) {
+            Thread leader = new Thread(() -> assertEquals(Reason.INTERRUPTED, assertThrows(SnowraftException.class, client::nextId).reason()));
+            leader.start();
+            assertTrue(first.await(5, TimeUnit.SECONDS));
+            leader.interrupt();
+            go.countDown();
+            leader.join(5000);
+            assertFalse(leader.isAlive());
+        }
+    }
+}
