@@ -53,7 +53,7 @@ public final class FakeCluster implements FakeMember.Script {
                     + "{\"kind\":\"sequence\",\"bits\":12}],\"unitMs\":\"1\",\"epochAtMs\":\"" + EPOCH + "\",\"datacenter\":\"0\",\"spread\":\"1024\"}}";
             case "/v1/workers:acquire" -> {
                 tokens++;
-                from = Math.max(now - EPOCH, until);
+                from = now - EPOCH; // each token has a worker of its own
                 until = from + Math.min(number(WINDOW, r), window);
                 yield grant();
             }

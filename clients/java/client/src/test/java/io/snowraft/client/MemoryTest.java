@@ -1,0 +1,165 @@
+package io.snowraft.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.snowraft.test.FakeCluster;
+import io.snowraft.test.FakeMember;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import org.junit.jupiter.api.Test;
+
+/** Buffers and blocks: IDs and numbers from memory. */
+class MemoryTest {
+    private static final String ALLOCATE = "/v1/blocks:allocate";
+    private static final Duration LIMIT = Duration.ofSeconds(10);
+
+    private static SnowraftClient client(FakeMember member) {
+        return SnowraftClient.builder().addresses(member.address()).timeout(LIMIT).build();
+    }
+
+    private static void unique(LongSupplier source) throws InterruptedException {
+        ExecutorService threads = Executors.newFixedThreadPool(8);
+        Set<Long> all = ConcurrentHashMap.newKeySet();
+        for (int t = 0; t < 8; t++) {
+            threads.execute(() -> {
+                for (int i = 0; i < 20_000; i++) {
+                    all.add(source.getAsLong());
+                }
+            });
+        }
+        threads.shutdown();
+        assertTrue(threads.awaitTermination(60, TimeUnit.SECONDS));
+        assertEquals(160_000, all.size());
+    }
+
+    @Test
+    void bufferedIdsAreDifferent() throws Exception {
+        try (FakeMember member = new FakeMember(new FakeCluster()); SnowraftClient client = client(member)) {
+            Buffer buffer = client.buffer(5_000);
+            buffer.ready(LIMIT);
+            assertTrue(buffer.stats().level() > 0);
+            unique(buffer::next);
+            buffer.close();
+            assertEquals(Reason.CLOSED, assertThrows(SnowraftException.class, buffer::next).reason());
+            assertEquals(0, buffer.tryNext());
+        }
+    }
+
+    @Test
+    void bufferOutlivesItsMembersAndThenTellsWhy() throws Exception {
+        AtomicInteger down = new AtomicInteger();
+        FakeCluster cluster = new FakeCluster();
+        cluster.on("/v1/ids:generate", r -> down.get() == 0 ? "" : FakeMember.error(503, "NO_LEADER"));
+        try (FakeMember member = new FakeMember(cluster); SnowraftClient client = SnowraftClient.builder().addresses(member.address())
+                .timeout(Duration.ofMillis(300)).build()) {
+            Buffer buffer = client.buffer(BufferOptions.defaults().withSize(100).withFailFast());
+            buffer.ready(LIMIT);
+            down.set(1);
+            Set<Long> ids = new HashSet<>();
+            SnowraftException e = assertThrows(SnowraftException.class, () -> {
+                for (;;) {
+                    ids.add(buffer.next());
+                }
+            });
+            assertEquals(Reason.EMPTY, e.reason());
+            assertTrue(ids.size() >= 100);
+        }
+    }
+
+    @Test
+    void oldIdsAreDropped() throws Exception {
+        try (FakeMember member = new FakeMember(new FakeCluster()); SnowraftClient client = client(member)) {
+            Buffer buffer = client.buffer(BufferOptions.defaults().withSize(100).withMaxAge(Duration.ofMillis(100)));
+            for (int i = 0; buffer.stats().dropped() == 0; i++) {
+                assertTrue(i < 10_000);
+                Thread.sleep(1);
+            }
+            assertTrue(buffer.next() > 0);
+        }
+    }
+
+    @Test
+    void numbersOfBlocksAreDifferent() throws Exception {
+        try (FakeMember member = new FakeMember(new FakeCluster()); SnowraftClient client = client(member)) {
+            Blocks blocks = client.blocks("s");
+            assertEquals(1, blocks.next());
+            assertEquals(2, blocks.take(10).first());
+            unique(blocks::next);
+        }
+    }
+
+    @Test
+    void closingReturnsTheRestOfTheLastBlock() throws Exception {
+        try (FakeMember member = new FakeMember(new FakeCluster()); SnowraftClient client = client(member)) {
+            Blocks blocks = client.blocks("s");
+            blocks.take(10);
+            blocks.close();
+            String body = member.requests("/v1/blocks:return").get(0).body();
+            assertTrue(body.contains("\"unused\":\"90\"") && body.contains("\"token\":\"1\""), body);
+            assertEquals(Reason.CLOSED, assertThrows(SnowraftException.class, blocks::next).reason());
+        }
+    }
+
+    @Test
+    void blocksOfAnEarlierGenerationAreDropped() throws Exception {
+        FakeCluster cluster = new FakeCluster();
+        cluster.on(ALLOCATE, r -> FakeMember.ok(cluster.right(r).replace("\"generation\":\"1\"", "\"generation\":\"1\"")));
+        AtomicInteger generation = new AtomicInteger(1);
+        cluster.on("/v1/sequences/s", r -> FakeMember.ok("{\"sequence\":{\"name\":\"s\",\"generation\":\"" + generation + "\",\"period\":\"\"}}"));
+        try (FakeMember member = new FakeMember(cluster); SnowraftClient client = client(member)) {
+            Blocks blocks = client.blocks("s");
+            blocks.next();
+            generation.set(2); // the blocks of generation 1 are now outdated, and so are those that follow
+            SnowraftException e = assertThrows(SnowraftException.class, () -> {
+                for (int i = 0; i < 200_000; i++) {
+                    blocks.next();
+                    Thread.sleep(1);
+                }
+            });
+            assertEquals(Reason.SEQUENCE_CHANGED, e.reason());
+            assertTrue(e.retry());
+        }
+    }
+
+    @Test
+    void impossibleBlocksAreIgnored() throws Exception {
+        String[] wrong = {"\"token\":\"0\"", "\"count\":\"0\"", "\"increment\":\"0\"", "\"first\":\"9223372036854775807\"", "\"period\":\"today\""};
+        for (String field : wrong) {
+            FakeCluster cluster = new FakeCluster();
+            String name = field.split(":")[0];
+            cluster.on(ALLOCATE, r -> FakeMember.ok(cluster.right(r).replaceAll(name + ":\"[^\"]*\"", field)));
+            try (FakeMember member = new FakeMember(cluster); SnowraftClient client = client(member)) {
+                assertEquals(Reason.MALFORMED_ANSWER, assertThrows(SnowraftException.class, client.blocks("s")::next, field).reason());
+            }
+        }
+    }
+
+    @Test
+    void sealedClusterStopsBlocksAtOnce() throws Exception {
+        FakeCluster cluster = new FakeCluster();
+        AtomicInteger sealed = new AtomicInteger();
+        FakeMember.Script refuse = r -> sealed.get() == 1 ? FakeMember.error(400, "SET_BACK") : "";
+        cluster.on("/v1/ids:generate", refuse).on(ALLOCATE, refuse);
+        try (FakeMember member = new FakeMember(cluster); SnowraftClient client = client(member)) {
+            Blocks blocks = client.blocks("s");
+            blocks.next();
+            sealed.set(1);
+            assertThrows(SnowraftException.class, client::nextId);
+            assertEquals(Reason.SET_BACK, assertThrows(SnowraftException.class, blocks::next, "99 numbers are left, but may be granted twice").reason());
+            sealed.set(2);
+            assertTrue(blocks.next() > 100);
+            blocks.close();
+            assertFalse(member.requests("/v1/blocks:return").stream().anyMatch(r -> r.body().contains("\"token\":\"1\"")));
+        }
+    }
+}
