@@ -157,10 +157,11 @@ final class Operations {
             while (ids.size() < count) {
                 ids.add(Long.toString(source.getAsLong()));
             }
+            answer.put("ok", Map.of("ids", ids));
         } catch (SnowraftException e) {
             answer.put("error", Driver.error(e));
+            answer.put("ids", ids);
         }
-        answer.put("ok", Map.of("ids", ids));
     }
 
     private static Map<String, Object> status(Generator generator) {
