@@ -74,7 +74,7 @@ final class Runs {
         ok.put("issued", join(parts, file));
         ok.put("errors", errors);
         if (last.get() != null) {
-            ok.put("last_error", Driver.error(last.get()));
+            ok.put("last_error", last.get().reason() + ": " + last.get().getMessage());
         }
         return ok;
     }
