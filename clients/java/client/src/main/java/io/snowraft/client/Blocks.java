@@ -53,7 +53,8 @@ public final class Blocks implements Suspendable {
     private long floor; // blocks with a lower token are not used
     private BlockStock accepted; // the last block that was accepted; null if any block may follow
     private long taken; // numbers of earlier blocks
-    private long seals;
+    private long drops; // how often blocks that were on their way were dropped
+    private SnowraftException sealed; // the cluster was set back; null if not
     private boolean suspended;
     private boolean closed;
 
@@ -173,6 +174,9 @@ public final class Blocks implements Suspendable {
                 if (closed) {
                     throw SnowraftException.unsent(Reason.CLOSED, "snowraft: the blocks are closed");
                 }
+                if (sealed != null) {
+                    throw sealed.copy();
+                }
                 Numbers numbers = serve(count);
                 if (numbers != null) {
                     pace();
@@ -243,14 +247,14 @@ public final class Blocks implements Suspendable {
         requesting = true;
         begun++;
         long count = pacer.ask(waiting);
-        long before = seals;
+        long before = drops;
         if (!caller.background().execute(() -> allocate(count, before))) {
             requesting = false;
             fail(Answers.closed("client"));
         }
     }
 
-    private void allocate(long count, long sealsBefore) {
+    private void allocate(long count, long dropsBefore) {
         long asked = clock.monotonicMillis();
         long askedWall = clock.wallMillis();
         JsonObject block = null;
@@ -267,7 +271,7 @@ public final class Blocks implements Suspendable {
         lock.lock();
         try {
             requesting = false;
-            if (error == null && seals == sealsBefore) {
+            if (sealed == null && error == null && drops == dropsBefore) {
                 pacer.granted(block, clock.monotonicMillis() - asked);
                 accept(stock, askedWall);
             } else if (error != null) {
@@ -343,17 +347,17 @@ public final class Blocks implements Suspendable {
         }
     }
 
-    /** Drops all blocks for ever, because the cluster may have granted them twice. */
+    /** Stops for ever, because the cluster was set back and may have granted the blocks twice. */
     private void seal(SnowraftException reason) {
         locked(() -> {
+            sealed = reason;
             drop();
-            fail(reason);
         });
     }
 
     /** Drops all blocks, and those that are on their way. Requires the lock. */
     private void drop() {
-        seals++;
+        drops++;
         floor = token + 1;
         weed();
     }

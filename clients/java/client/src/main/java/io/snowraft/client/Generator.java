@@ -198,7 +198,7 @@ public final class Generator implements Suspendable {
     /** Reports whether waiting does not resolve a problem. */
     private static boolean isLasting(SnowraftException e) {
         return switch (e.reason()) {
-            case CLOSED, UNKNOWN_LAYOUT, TIME_EXHAUSTED, INVALID_ARGUMENT, UNAUTHENTICATED, PERMISSION_DENIED, PIN_MISMATCH -> true;
+            case CLOSED, UNKNOWN_LAYOUT, TIME_EXHAUSTED, INVALID_ARGUMENT, UNAUTHENTICATED, PERMISSION_DENIED, PIN_MISMATCH, SET_BACK -> true;
             default -> false;
         };
     }

@@ -145,7 +145,7 @@ class MemoryTest {
     }
 
     @Test
-    void sealedClusterStopsBlocksAtOnce() throws Exception {
+    void sealedClusterStopsBlocksForEver() throws Exception {
         FakeCluster cluster = new FakeCluster();
         AtomicInteger sealed = new AtomicInteger();
         FakeMember.Script refuse = r -> sealed.get() == 1 ? FakeMember.error(400, "SET_BACK") : "";
@@ -157,7 +157,10 @@ class MemoryTest {
             assertThrows(SnowraftException.class, client::nextId);
             assertEquals(Reason.SET_BACK, assertThrows(SnowraftException.class, blocks::next, "99 numbers are left, but may be granted twice").reason());
             sealed.set(2);
-            assertTrue(blocks.next() > 100);
+            assertEquals(Reason.SET_BACK, assertThrows(SnowraftException.class, () -> blocks.take(5)).reason());
+            try (Blocks another = client.blocks("s")) {
+                assertTrue(another.next() > 100);
+            }
             blocks.close();
             assertFalse(member.requests("/v1/blocks:return").stream().anyMatch(r -> r.body().contains("\"token\":\"1\"")));
         }

@@ -124,6 +124,19 @@ final class Pool {
         connection.close();
     }
 
+    /** Closes the idle connections to a member. */
+    void forget(Address member) {
+        lock.lock();
+        try {
+            Deque<HttpConnection> all = idle.remove(member);
+            if (all != null) {
+                all.forEach(HttpConnection::close);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Closes the connections to members that are not in use any longer. */
     void keep(Collection<Address> members) {
         lock.lock();

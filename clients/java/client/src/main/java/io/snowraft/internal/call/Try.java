@@ -53,21 +53,20 @@ final class Try {
     /** Sends the request once, and returns the failure; null if the member answered it. */
     Failure run(Pool pool, String token, Receipts receipts) {
         try {
-            HttpConnection kept = pool.idle(member, !request.harmless());
-            if (kept != null) {
-                Failure failure = exchange(pool, kept, token, receipts);
-                boolean stale = failure != null && failure.reason() == Reason.UNAVAILABLE && !failure.fromMember() && !kept.answerBegan();
-                if (!stale || !request.harmless()) {
-                    return failure;
+            HttpConnection connection = pool.idle(member, !request.harmless());
+            if (connection != null) {
+                Failure failure = exchange(pool, connection, token, receipts);
+                if (failure != null && !connection.answerBegan()) {
+                    pool.forget(member); // the member may have closed its other connections too
                 }
+                return failure;
             }
-            HttpConnection fresh;
             try {
-                fresh = pool.open(member, deadline);
+                connection = pool.open(member, deadline);
             } catch (IOException e) {
                 return unreached(e);
             }
-            return exchange(pool, fresh, token, receipts);
+            return exchange(pool, connection, token, receipts);
         } finally {
             ended = System.nanoTime();
         }

@@ -265,11 +265,11 @@ public final class Issuer {
         return states;
     }
 
-    /** Stops issuing, because the cluster was set back and may have granted windows twice. A grant of the restored cluster ends this. */
+    /** Stops issuing for ever, because the cluster was set back and may have granted windows twice. */
     private void seal(SnowraftException reason) {
         watch.stop(reason);
         for (Lane lane : lanes) {
-            lane.seal(reason);
+            lane.seal();
         }
         changed.fire();
     }

@@ -33,7 +33,7 @@ final class Lane {
     private SnowraftException problem; // why the window is not ahead of the clock; null if it is
     private boolean waiting; // the problem is this process's clock
     private long untilMillis; // end of the last window; 0 if there was none
-    private long seals; // how often the cluster turned out to be sealed
+    private boolean sealed; // the cluster was set back: nothing is issued or released any more
 
     // Owned by the lane's thread.
     private final SlowStart window = new SlowStart();
@@ -73,6 +73,15 @@ final class Lane {
         finish();
     }
 
+    private boolean isSealed() {
+        lock.lock();
+        try {
+            return sealed;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private boolean isStopped() {
         lock.lock();
         try {
@@ -86,7 +95,7 @@ final class Lane {
     long step() {
         Reading now = watch.now();
         SnowraftException refusal = issuer.check(now);
-        if (refusal != null && refusal.reason() != Reason.SET_BACK) {
+        if (refusal != null) {
             report(refusal, true);
             return CLOCK_POLL;
         }
@@ -118,7 +127,6 @@ final class Lane {
     }
 
     private long acquire(Reading now) {
-        long before = seals();
         Grant grant;
         try {
             grant = granter.acquire(issuer.holder(index), now.wall(), SlowStart.FIRST_WINDOW, begin());
@@ -128,7 +136,7 @@ final class Lane {
         } catch (SnowraftException e) {
             return failed(delayed(e, now));
         }
-        return open(grant, before);
+        return open(grant);
     }
 
     private boolean plausible(Grant g) {
@@ -142,14 +150,10 @@ final class Lane {
     }
 
     /** Makes the lease of a grant visible. */
-    private long open(Grant g, long sealsBefore) {
+    private long open(Grant g) {
         watch.observe(g.observedMillis());
         lock.lock();
         try {
-            if (seals != sealsBefore) {
-                return SlowStart.MIN_BACKOFF; // the grant may be from before the cluster was sealed
-            }
-            watch.resume();
             Reading now = watch.now();
             Limits limits = watch.limits();
             if (lost != null) {
@@ -327,29 +331,15 @@ final class Lane {
         return Deadline.after(CALL_LIMIT);
     }
 
-    private long seals() {
+    /** Drops the lease for ever, because the cluster may have granted its window twice. Nothing is released. */
+    void seal() {
         lock.lock();
         try {
-            return seals;
+            sealed = true;
         } finally {
             lock.unlock();
         }
-    }
-
-    /** Drops the lease for ever, because the cluster may have granted its window twice. It is not released. */
-    void seal(SnowraftException reason) {
-        lock.lock();
-        try {
-            seals++;
-            if (lease != null) {
-                lease.close();
-                lease = null;
-            }
-            problem = reason;
-            waiting = false;
-        } finally {
-            lock.unlock();
-        }
+        stop();
     }
 
     /** Closes the lease. A call in progress goes on; {@link #finish} releases the worker that it is granted. */
@@ -367,6 +357,9 @@ final class Lane {
     }
 
     void finish() {
+        if (isSealed()) {
+            return;
+        }
         for (Lease held : new Lease[] {lease, swapped}) {
             if (held != null && held != lost) {
                 try {

@@ -179,21 +179,11 @@ final class Watch {
         }
     }
 
-    /** Makes each check fail with a reason, until {@link #resume}. */
+    /** Makes each check fail with a reason, for ever. */
     void stop(SnowraftException reason) {
         lock.lock();
         try {
             stopped = reason;
-            bound(now());
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    void resume() {
-        lock.lock();
-        try {
-            stopped = null;
             bound(now());
         } finally {
             lock.unlock();
