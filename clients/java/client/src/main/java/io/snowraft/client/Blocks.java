@@ -43,15 +43,12 @@ public final class Blocks implements Suspendable {
     private final Condition answered = lock.newCondition();
     private final BlockPacer pacer;
     private BlockStock next; // seen by the lock's holder only
-    private BlockStock.Epoch known = new BlockStock.Epoch(0, 0);
+    private final BlockLedger ledger = new BlockLedger();
     private long waiting; // numbers that waiting callers want together
     private long begun; // requests for a block that began
     private boolean requesting;
     private long failedAt; // the last request that failed, and its error
     private SnowraftException failure;
-    private long token; // greatest token of a granted block
-    private long floor; // blocks with a lower token are not used
-    private BlockStock accepted; // the last block that was accepted; null if any block may follow
     private long taken; // numbers of earlier blocks
     private long drops; // how often blocks that were on their way were dropped
     private SnowraftException sealed; // the cluster was set back; null if not
@@ -68,7 +65,7 @@ public final class Blocks implements Suspendable {
             @Override
             public void learned(BlockStock.Epoch epoch) {
                 locked(() -> {
-                    known = known.before(epoch) ? epoch : known;
+                    ledger.learn(epoch);
                     weed();
                 });
             }
@@ -76,9 +73,7 @@ public final class Blocks implements Suspendable {
             @Override
             public void deleted() {
                 locked(() -> {
-                    floor = token + 1;
-                    known = new BlockStock.Epoch(0, 0); // a new sequence starts over
-                    accepted = null;
+                    ledger.deleted();
                     weed();
                 });
             }
@@ -292,18 +287,11 @@ public final class Blocks implements Suspendable {
         failure = e;
     }
 
-    /** Keeps a granted block. Accepting a wrong one could repeat numbers; ignoring a right one only skips its numbers. Requires the lock. */
+    /** Keeps a granted block, if it may be used. Requires the lock. */
     private void accept(BlockStock b, long askedWall) {
-        if (!follows(b)) {
-            throw Answers.malformed("a block of sequence \"" + sequence + "\" that does not follow the one before: token "
-                    + Long.toUnsignedString(b.token) + ", " + b.count + " numbers from " + b.first + " by " + b.increment);
-        }
-        token = b.token;
-        if (isOutdated(b)) {
+        if (!ledger.accept(b)) {
             return;
         }
-        known = known.before(b.epoch) ? b.epoch : known;
-        accepted = b;
         weed();
         if (b.periodEnd != 0 && askedWall >= b.periodEnd) {
             lenientUntil = clock.monotonicMillis() + LENIENT; // the cluster granted it anyway, and its clock decides
@@ -321,28 +309,13 @@ public final class Blocks implements Suspendable {
         }
     }
 
-    private boolean follows(BlockStock b) {
-        if (Long.compareUnsigned(b.token, token) <= 0) {
-            return false;
-        }
-        if (accepted == null || !b.epoch.equals(accepted.epoch)) {
-            return true;
-        }
-        long end = accepted.number(accepted.count - 1);
-        return b.increment == accepted.increment && b.first != end && b.first > end == b.increment > 0;
-    }
-
-    private boolean isOutdated(BlockStock b) {
-        return b.epoch.before(known) || Long.compareUnsigned(b.token, floor) < 0;
-    }
-
     /** Drops the blocks that must no longer be used. Requires the lock. */
     private void weed() {
-        if (current != null && isOutdated(current)) {
+        if (current != null && ledger.isOutdated(current)) {
             retire(current);
             current = null;
         }
-        if (next != null && isOutdated(next)) {
+        if (next != null && ledger.isOutdated(next)) {
             next = null;
         }
     }
@@ -358,7 +331,7 @@ public final class Blocks implements Suspendable {
     /** Drops all blocks, and those that are on their way. Requires the lock. */
     private void drop() {
         drops++;
-        floor = token + 1;
+        ledger.drop();
         weed();
     }
 
@@ -411,7 +384,7 @@ public final class Blocks implements Suspendable {
             unused = rest == null ? 0 : Math.min(next == null ? left : next.count, rest.granted);
             current = null;
             next = null;
-            if (again || rest == null || unused == 0 || rest.token != token || isOutdated(rest)) {
+            if (again || rest == null || unused == 0 || !ledger.isLast(rest) || ledger.isOutdated(rest)) {
                 return;
             }
         } catch (InterruptedException e) {

@@ -142,7 +142,7 @@ public final class Buffer implements Suspendable {
 
     /** Returns why to stop waiting for an ID; null if waiting may help. Requires the lock. */
     private SnowraftException gap(boolean late) {
-        if (closed) {
+        if (closed || caller.isClosed()) {
             return Answers.closed("buffer");
         }
         boolean lasting = problem != null && switch (problem.reason()) {

@@ -69,9 +69,13 @@ public final class Generator implements Suspendable {
 
     /** Requests the layout and opens the lanes in the background. */
     void start() {
+        int mine;
         lock.lock();
-        int mine = life;
-        lock.unlock();
+        try {
+            mine = life;
+        } finally {
+            lock.unlock();
+        }
         open(mine, FIRST_PAUSE);
     }
 
@@ -183,7 +187,7 @@ public final class Generator implements Suspendable {
 
     /** Returns why there are no lanes, WINDOW_ENDED if there may be some soon; null if there are. Requires the lock. */
     private SnowraftException missing() {
-        if (closed) {
+        if (closed || caller.isClosed()) {
             return Answers.closed("generator");
         } else if (issuer != null) {
             return null;

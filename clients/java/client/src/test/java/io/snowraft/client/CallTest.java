@@ -198,6 +198,9 @@ class CallTest {
             assertEquals(Reason.CLOSED, ((SnowraftException) e.getCause()).reason());
             assertEquals(Reason.CLOSED, assertThrows(SnowraftException.class, client::nextId).reason());
             assertThrows(CompletionException.class, () -> client.nextIdAsync().join());
+            assertEquals(Reason.CLOSED, assertThrows(SnowraftException.class, () -> client.generator().next()).reason());
+            assertEquals(Reason.CLOSED, assertThrows(SnowraftException.class, () -> client.buffer(10).next()).reason());
+            assertEquals(Reason.CLOSED, assertThrows(SnowraftException.class, () -> client.blocks("s").next()).reason());
         } finally {
             end.countDown();
         }

@@ -170,6 +170,11 @@ public final class Caller {
         sealed.remove(then);
     }
 
+    /** Reports whether the client is closed. */
+    public boolean isClosed() {
+        return closed;
+    }
+
     private void checkOpen() {
         if (closed) {
             throw SnowraftException.unsent(Reason.CLOSED, "snowraft: the client is closed");
