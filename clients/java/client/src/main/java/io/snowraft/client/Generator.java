@@ -17,6 +17,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 
 /**
  * Issues IDs in this process, from memory. The cluster leases it workers and grants it windows of time, which it extends in the background,
@@ -49,7 +50,7 @@ public final class Generator implements Suspendable {
     private boolean closed;
     private int life; // counts suspensions, so that an attempt to open from before one has no effect
 
-    Generator(Caller caller, GeneratorOptions options, Clock clock, GeneratorEvents events, java.util.function.Consumer<Generator> whenClosed) {
+    Generator(Caller caller, GeneratorOptions options, Clock clock, GeneratorEvents events, Consumer<Generator> whenClosed) {
         this.caller = caller;
         this.options = options;
         this.holder = options.holder().isEmpty() ? hostName() : options.holder();
@@ -159,7 +160,11 @@ public final class Generator implements Suspendable {
         Deadline deadline = Deadline.after(limit);
         Issuer i = await(deadline);
         long[] ids = new long[count];
-        i.take(ids, after, limit, options.failFast(), deadline);
+        try {
+            i.take(ids, after, limit, options.failFast(), deadline);
+        } catch (SnowraftException e) {
+            throw e.copy(); // several callers may get the problem of a lane
+        }
         return ids;
     }
 
@@ -230,7 +235,7 @@ public final class Generator implements Suspendable {
                 return;
             }
             if (isLasting(missing.get()) || deadline.passed()) {
-                throw missing.get();
+                throw missing.get().copy();
             }
             try {
                 TimeUnit.NANOSECONDS.sleep(Math.max(1, Math.min(READY_PAUSE.toNanos(), deadline.left())));

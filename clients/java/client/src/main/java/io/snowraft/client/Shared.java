@@ -1,6 +1,7 @@
 package io.snowraft.client;
 
 import io.snowraft.internal.call.Caller;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -8,6 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 
 /**
  * Combines the requests of concurrent callers into shared calls. The first caller of a call makes it in its own thread; callers that
@@ -83,10 +85,15 @@ final class Shared<R> {
             return failed(batch, e.getCause(), count, after);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw SnowraftException.unsent(Reason.INTERRUPTED, "snowraft: interrupted while waiting for a shared call");
+            throw unanswered(Reason.INTERRUPTED, "interrupted while waiting for a shared call");
         } catch (TimeoutException e) {
-            throw SnowraftException.unsent(Reason.TIMEOUT, "snowraft: no answer to a shared call in time");
+            throw unanswered(Reason.TIMEOUT, "no answer to a shared call in time");
         }
+    }
+
+    /** Returns the error of a caller that leaves a call. The calls that are shared may be repeated without harm. */
+    private static SnowraftException unanswered(Reason reason, String message) {
+        return new SnowraftException(reason, reason.name(), "snowraft: " + message, "", Duration.ZERO, true, true, null);
     }
 
     private Part<R> failed(Batch<R> batch, Throwable cause, int count, long after) {
@@ -124,7 +131,7 @@ final class Shared<R> {
     }
 
     /** Runs a call in the background. */
-    <T> CompletableFuture<T> async(java.util.function.Supplier<T> call) {
+    <T> CompletableFuture<T> async(Supplier<T> call) {
         CompletableFuture<T> future = new CompletableFuture<>();
         boolean running = caller.background().execute(() -> {
             try {

@@ -3,6 +3,7 @@ package io.snowraft.client;
 import io.snowraft.internal.call.Caller;
 import io.snowraft.internal.call.Method;
 import io.snowraft.internal.call.Request;
+import io.snowraft.internal.http.Deadline;
 import io.snowraft.internal.json.Json;
 import io.snowraft.internal.json.JsonObject;
 import io.snowraft.layout.FieldBits;
@@ -189,7 +190,7 @@ public final class SnowraftClient implements AutoCloseable {
 
     /** Waits until a member answers, for at most the given time. It issues no ID. */
     public void ready(Duration limit) {
-        caller.call(Request.of(Method.LIST_MEMBERS, "/v1/members"), io.snowraft.internal.http.Deadline.after(limit));
+        caller.call(Request.of(Method.LIST_MEMBERS, "/v1/members"), Deadline.after(limit));
     }
 
     /** Gives up all that a copy of this process must not have, before a checkpoint. */

@@ -42,7 +42,7 @@ public final class SnowraftException extends RuntimeException {
 
     /** Returns an exception of this client about a request that was not sent. */
     public static SnowraftException unsent(Reason reason, String message) {
-        return new SnowraftException(reason, reason.name(), message, "", Duration.ZERO, reason.undone(), false, null);
+        return new SnowraftException(reason, reason.name(), message, "", Duration.ZERO, reason.undone() || reason.byMethod(), false, null);
     }
 
     /** Returns the reason. */

@@ -102,7 +102,7 @@ class CallTest {
 
     @Test
     void unreachableMembersAreNamed() {
-        try (SnowraftClient client = SnowraftClient.builder().addresses("127.0.0.1:1", "127.0.0.1:2").timeout(Duration.ofMillis(200)).build()) {
+        try (SnowraftClient client = SnowraftClient.builder().addresses("127.0.0.1:1", "127.0.0.1:2").timeout(Duration.ofSeconds(2)).build()) {
             SnowraftException e = assertThrows(SnowraftException.class, client::nextId);
             assertEquals(Reason.UNAVAILABLE, e.reason());
             assertTrue(e.getMessage().contains("127.0.0.1:1: Connection refused") && e.getMessage().contains("127.0.0.1:2: "), e.getMessage());

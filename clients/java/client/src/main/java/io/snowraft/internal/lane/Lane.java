@@ -26,6 +26,7 @@ final class Lane {
     private final Granter granter;
     private final Watch watch;
     private final Signal kicks = new Signal();
+    private final Signal stops = new Signal();
     private volatile Lease lease; // read by every caller; null: none
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -37,6 +38,7 @@ final class Lane {
 
     // Owned by the lane's thread.
     private final SlowStart window = new SlowStart();
+    private boolean kickable; // a kick cuts the present pause short
     private long extendAt; // monotonic
     private int failures; // failed calls in a row
     private long floor; // the next lease starts at this tick or later
@@ -62,13 +64,16 @@ final class Lane {
 
     /** Is the lane's thread. It returns soon after {@link #stop}. */
     void run() {
-        for (;;) {
-            long seen = kicks.version();
+        while (!isStopped()) {
+            long kicked = kicks.version();
+            long ended = stops.version();
+            kickable = false;
             long pause = step();
-            if (isStopped()) {
-                break;
+            if (kickable) {
+                kicks.awaitQuietly(kicked, pause);
+            } else {
+                stops.awaitQuietly(ended, pause);
             }
-            kicks.awaitQuietly(seen, Math.min(pause, MAX_PAUSE));
         }
         finish();
     }
@@ -115,7 +120,8 @@ final class Lane {
         }
         if (held.until() >= held.ticks || later.mono() < extendAt && !hasEnded(held, later)) {
             report(null, false);
-            return held.until() >= held.ticks ? MAX_PAUSE : extendAt - later.mono();
+            kickable = true;
+            return held.until() >= held.ticks ? MAX_PAUSE : Math.min(MAX_PAUSE, extendAt - later.mono());
         }
         return extend(held, later);
     }
@@ -288,6 +294,7 @@ final class Lane {
             long left = held.untilMillis() - watch.wall();
             most = Math.max(most, Math.min(left, window.current()) / PATIENCE);
         }
+        kickable = most > SlowStart.MAX_BACKOFF; // the window may end before, if the clock jumps
         long pause = SlowStart.backoff(failures, most);
         if (e.reason() == Reason.WORKERS_EXHAUSTED || e.reason() == Reason.FENCED) {
             pause = Math.max(pause, Math.min(e.retryAfter().toMillis() + SlowStart.backoff(1, SlowStart.MAX_BACKOFF), EXHAUSTED_POLL));
@@ -354,6 +361,7 @@ final class Lane {
             lock.unlock();
         }
         kick();
+        stops.fire();
     }
 
     void finish() {
