@@ -320,7 +320,7 @@ public final class Blocks implements Suspendable {
         }
     }
 
-    /** Stops for ever, because the cluster was set back and may have granted the blocks twice. */
+    /** Stops permanently, because the cluster was set back and may have granted the blocks twice. */
     private void seal(SnowraftException reason) {
         locked(() -> {
             sealed = reason;

@@ -159,7 +159,7 @@ public final class Buffer implements Suspendable {
         return new SnowraftException(Reason.EMPTY, Reason.EMPTY.name(), text, "", Duration.ZERO, true, false, problem);
     }
 
-    /** Starts to fill the buffer in the background, unless that is under way. */
+    /** Starts to fill the buffer in the background, unless a fill is in progress. */
     private void fill() {
         if (filling.compareAndSet(false, true)) {
             caller.background().execute(() -> fillNow(FIRST_PAUSE));

@@ -21,7 +21,7 @@ import java.util.function.Consumer;
 
 /**
  * Issues IDs in this process, from memory. The cluster leases it workers and grants it windows of time, which it extends in the background,
- * long before they end. It goes on without the cluster until its window ends. Windows last seconds at first and grow to 10 minutes.
+ * long before they end. It continues without the cluster until its window ends. Windows last seconds at first and grow to 10 minutes.
  *
  * <p>IDs are unique even if clocks are wrong. While this machine's clock cannot be trusted, because it is ahead of the members' clocks or
  * moved backwards, the generator issues nothing; it resumes once the clock is correct.

@@ -79,7 +79,7 @@ final class Shared<R> {
             if (leads) {
                 lead(batch);
             }
-            // The call ends by itself within the client's timeout, and the wait for the window before takes less.
+            // The call ends within the client's timeout, and the wait for the window before takes less.
             return new Part<>(batch.answer.get(2 * caller.timeout().toMillis() + 1000, TimeUnit.MILLISECONDS), from);
         } catch (ExecutionException e) {
             return failed(batch, e.getCause(), count, after);
@@ -225,7 +225,7 @@ final class Shared<R> {
     /** Lets another thread make the call of a batch whose leader was interrupted. */
     private void handOver(Batch<R> batch) {
         if (batch.callers == 1 && open == batch) {
-            open = null; // nobody waits for it
+            open = null; // no caller waits for it
         } else if (!caller.background().execute(() -> leadQuietly(batch))) {
             batch.answer.completeExceptionally(Answers.closed("client"));
         }

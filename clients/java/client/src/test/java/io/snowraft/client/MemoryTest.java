@@ -145,7 +145,7 @@ class MemoryTest {
     }
 
     @Test
-    void sealedClusterStopsBlocksForEver() throws Exception {
+    void sealedClusterStopsBlocksAtOnce() throws Exception {
         FakeCluster cluster = new FakeCluster();
         AtomicInteger sealed = new AtomicInteger();
         FakeMember.Script refuse = r -> sealed.get() == 1 ? FakeMember.error(400, "SET_BACK") : "";

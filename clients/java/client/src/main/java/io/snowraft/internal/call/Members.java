@@ -100,7 +100,7 @@ final class Members {
                     leader = member.bool("leader") ? address : leader;
                 }
             } catch (IllegalArgumentException e) {
-                // an address that nobody can reach
+                // not an address
             }
         }
         seeds.stream().filter(advertised::contains).forEach(ever::add);

@@ -28,7 +28,7 @@ public final class Issuer {
     private final Signal changed = new Signal();
     private final Lane[] lanes;
     private final List<Thread> threads = new ArrayList<>();
-    private final List<String> failures = new ArrayList<>(); // guarded by itself
+    private final List<String> failures = new ArrayList<>(); // guarded by its own monitor
     private final Consumer<SnowraftException> seal = this::seal;
     private volatile Deadline closeDeadline; // null: open
 
@@ -265,7 +265,7 @@ public final class Issuer {
         return states;
     }
 
-    /** Stops issuing for ever, because the cluster was set back and may have granted windows twice. */
+    /** Stops issuing permanently, because the cluster was set back and may have granted windows twice. */
     private void seal(SnowraftException reason) {
         watch.stop(reason);
         for (Lane lane : lanes) {

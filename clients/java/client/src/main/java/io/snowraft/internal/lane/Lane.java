@@ -338,7 +338,7 @@ final class Lane {
         return Deadline.after(CALL_LIMIT);
     }
 
-    /** Drops the lease for ever, because the cluster may have granted its window twice. Nothing is released. */
+    /** Drops the lease permanently, because the cluster may have granted its window twice. Nothing is released. */
     void seal() {
         lock.lock();
         try {
@@ -349,7 +349,7 @@ final class Lane {
         stop();
     }
 
-    /** Closes the lease. A call in progress goes on; {@link #finish} releases the worker that it is granted. */
+    /** Closes the lease. A call in progress continues; {@link #finish} releases the worker that it is granted. */
     void stop() {
         lock.lock();
         try {

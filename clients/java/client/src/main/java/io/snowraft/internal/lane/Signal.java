@@ -46,7 +46,7 @@ final class Signal {
         try {
             await(seen, TimeUnit.MILLISECONDS.toNanos(millis));
         } catch (InterruptedException e) {
-            // only this package's own threads wait here: nobody interrupts them
+            // only this package's own threads wait here, and no thread interrupts them
         }
     }
 }

@@ -179,7 +179,7 @@ final class Watch {
         }
     }
 
-    /** Makes each check fail with a reason, for ever. */
+    /** Makes each check fail with a reason, permanently. */
     void stop(SnowraftException reason) {
         lock.lock();
         try {
