@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Drives the client for the conformance suite: it reads one request per line from standard input, and writes one answer per line to standard
@@ -25,13 +26,13 @@ public final class Driver {
     }
 
     /** Runs the driver. It takes no arguments. */
-    public static void main(String[] args) throws IOException {
+    public static void main(String[] args) throws IOException, InterruptedException {
         PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         new Driver(out).run(new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)));
         System.exit(0);
     }
 
-    private void run(BufferedReader in) throws IOException {
+    private void run(BufferedReader in) throws IOException, InterruptedException {
         ExecutorService requests = Executors.newCachedThreadPool(task -> {
             Thread thread = new Thread(task, "request");
             thread.setDaemon(true);
@@ -41,7 +42,9 @@ public final class Driver {
             Map<String, Object> request = Json.parse(line);
             requests.execute(() -> answer(request));
         }
-        operations.close();
+        operations.close(); // ends the requests in progress
+        requests.shutdown();
+        requests.awaitTermination(10, TimeUnit.SECONDS);
     }
 
     @SuppressWarnings("unchecked") // args is an object
