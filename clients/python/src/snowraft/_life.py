@@ -1,0 +1,188 @@
+"""The threads of a generator in one process: one for each lane, and one for the check of the clocks."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from . import _answers as answers
+from . import _methods as methods
+from . import _reasons as reasons
+from ._granter import MemberGranter
+from ._lane import Lane, Outlook, Rest, window_ended
+from ._methods import Method
+from ._watch import Limits, Watch
+from .clock import Clock
+from .errors import SnowraftError, invalid
+
+if TYPE_CHECKING:
+    from .client import Client
+
+log = logging.getLogger("snowraft")
+
+_CHECK_EVERY = 1.0  # seconds between two checks of the clock
+_QUERY_EVERY = 20_000  # ms between two requests for the clock of a member while the clock seems right
+_QUERY_TIMEOUT = 2.0
+_LAYOUT_TIMEOUT = 5.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
+
+
+class Life:
+    """A generator from its start to its close or a fork."""
+
+    def __init__(
+        self, client: Client, layout: str, holder: str, lanes: int, clock: Clock, changed: threading.Condition
+    ) -> None:
+        self._client, self._layout, self._holder, self._count = client, layout, holder, lanes
+        self._changed = changed
+        self.watch = Watch(clock)
+        self.lanes: list[Lane] = []  # empty until the layout is known
+        self._problem: SnowraftError | None = None  # of the last attempt to open the lanes
+        self._granter = MemberGranter(self._call, layout)
+        self._stop = threading.Event()
+        self._wakes: list[threading.Event] = []
+        self._threads: list[threading.Thread] = []
+
+    def inherited(self, changed: threading.Condition) -> Life:
+        """Returns what a child may know of this life: no lease, no nonce of the parent's, no thread."""
+        clock = self.watch.clock
+        return Life(self._client, self._layout, self._holder, self._count, clock, changed)
+
+    def start(self) -> None:
+        """Starts the threads, which ends the wait for a layout and a window."""
+        self._spawn("open", self._open)
+        self._spawn("clock", self._judge)
+
+    def _spawn(self, name: str, target: Any, *args: Any) -> None:
+        thread = threading.Thread(target=target, args=args, name=f"snowraft-{name}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _call(self, method: Method, body: dict[str, Any], timeout: float) -> dict[str, Any]:
+        return self._client._call(method, body=body, timeout=timeout)
+
+    def missing(self) -> Outlook:
+        """Returns the outlook of a generator without lanes. Requires the lock."""
+        problem = self._problem
+        if problem and problem.reason in reasons.LASTING:
+            return Outlook(error=problem)
+        error = window_ended(0, None)
+        if problem:
+            error = error.copy(f"{error.message}, and the layout could not be read: {problem.message}")
+        return Outlook(grant=True, error=error)
+
+    def _open(self) -> None:
+        """Requests the layout and opens the lanes. Tries until it succeeds or the generator is closed."""
+        pause, first = _FIRST_PAUSE, True
+        while not self._stop.is_set():
+            try:
+                layout = self._client.layout(self._layout, timeout=_LAYOUT_TIMEOUT)
+                try:
+                    layout.check_issues(max(self.watch.now().wall, layout.epoch_ms))
+                except ValueError as e:
+                    raise invalid(str(e)) from None
+            except SnowraftError as error:
+                if first:
+                    log.warning("generator cannot start yet; retrying", extra={"error": str(error)})
+                first = False
+                with self._changed:
+                    self._problem = error
+                    self._changed.notify_all()
+                self._stop.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+                continue
+            break
+        else:
+            return
+        with self._changed:
+            for index in range(self._count):
+                wake = threading.Event()
+                self._wakes.append(wake)
+                holder = f"{self._holder}/{index}"
+                self.lanes.append(Lane(layout, holder, self._granter, self.watch, self._changed, wake.set))
+            if self._stop.is_set():
+                for lane in self.lanes:
+                    lane.stop()
+            self._changed.notify_all()
+        for index, lane in enumerate(self.lanes[1:], 1):
+            self._spawn(f"lane-{index}", self._run, lane, self._wakes[index])
+        self._run(self.lanes[0], self._wakes[0])
+
+    def _run(self, lane: Lane, wake: threading.Event) -> None:
+        while not self._stop.is_set():
+            try:
+                rest = lane.step()
+            except Exception as e:  # a bug must not end the extensions silently
+                log.exception("lane failed; retrying")
+                lane.problem = SnowraftError(f"lane failed: {e}", reason=reasons.INTERNAL)
+                rest = Rest(1000)
+            if rest.ms:
+                (wake if rest.kickable else self._stop).wait(rest.ms / 1000)
+                wake.clear()
+        lane.finish()
+
+    def _judge(self) -> None:
+        """Checks the clock until the generator is closed."""
+        asked = None
+        while not self._stop.is_set():
+            now = self.watch.now()
+            if asked is None or self.watch.check(now) or now.mono - asked >= _QUERY_EVERY:
+                asked = now.mono
+                try:
+                    self._query()
+                except SnowraftError:
+                    pass  # no member answers, or the token lacks cluster:read: grants show the observed clock too
+            with self._changed:
+                self.watch.tick()
+            self._stop.wait(_CHECK_EVERY)
+
+    def _query(self) -> None:
+        """Queries one member, and corrects its clock by the offset that it reports."""
+        began = self.watch.now()
+        status = self._client._call(methods.GET_STATUS, timeout=_QUERY_TIMEOUT)
+        took = self.watch.now().mono - began.mono
+        config = answers.part(status, "config")
+        threshold = answers.integer(config, "waitThresholdMs", 0, 3_600_000)
+        offset = answers.integer(config, "maxClockOffsetMs", 0, 3_600_000)
+        sealed = status.get("sealed")
+        observed = answers.integer(status, "observedClockAtMs", 0, 1 << 62)
+        clock = answers.integer(status, "clockAtMs", 0, 1 << 62)
+        clock -= answers.integer(status, "clockOffsetMs", -(1 << 62), 1 << 62)
+        with self._changed:
+            if threshold and offset:
+                self.watch.set_limits(Limits(threshold, offset, config.get("rollback") == "swap"))
+            if answers.text(status, "leaderId"):  # without a leader, the replica may be old
+                self.watch.observe(observed)
+            if took <= self.watch.limits.offset:  # after a longer time, the clock of the member is too inexact
+                self.watch.observe_peer(answers.text(status, "memberId"), clock, took)
+        if sealed is not None:
+            text = "the cluster was set back in time and is sealed; restore it with \"snowraft restore\""
+            self._client._core.sealed(SnowraftError(text, reason=reasons.SET_BACK))
+
+    def sealed(self, error: SnowraftError) -> None:
+        """Stops issuing at once, until a restored cluster grants a worker."""
+        for lane in self.lanes:
+            lane.sealed(error)
+
+    def close(self, timeout: float) -> None:
+        """Stops issuing, waits for the threads, which release the workers, and raises what failed."""
+        with self._changed:
+            for lane in self.lanes:
+                lane.stop()
+            self._changed.notify_all()
+        self._stop.set()
+        for wake in self._wakes:
+            wake.set()
+        deadline = time.monotonic() + timeout
+        for thread in list(self._threads):
+            thread.join(max(0.0, deadline - time.monotonic()))
+        failures = [lane.failure for lane in self.lanes if lane.failure]
+        if failures:
+            raise failures[0].copy("; ".join(f.message for f in failures))
+        if any(thread.is_alive() for thread in self._threads):
+            text = "workers not released in time; they become free when their windows end"
+            raise SnowraftError(text, reason=reasons.TIMEOUT, unknown=True)
+
+

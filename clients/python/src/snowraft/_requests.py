@@ -1,0 +1,269 @@
+"""The flows of all calls, for both kinds of clients: a request, its flow, and the checked answer."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import _answers as answers
+from . import _methods as methods
+from ._answers import IDs
+from ._core import Answer, Core, Flow
+from ._standing import DEFAULT_STEP, format_address, parse_address
+from .errors import SnowraftError, check_count, invalid, malformed
+from .layout import Layout
+from .numbers import Numbers
+
+MAX_REQUEST_ID = 64
+MAX_UUIDS = 100_000
+
+
+@dataclass(frozen=True)
+class SequenceInfo:
+    """A sequence of the cluster: its settings, with defaults filled in, and its state."""
+
+    name: str
+    mode: str
+    start: int
+    increment: int
+    min: int
+    max: int
+    reset: str
+    time_zone: str
+    format: str
+    description: str
+    generation: int
+    """Increases with each change of the sequence."""
+    period: str
+    """First day of the current period; empty without a reset."""
+    last: int | None
+    """Last number that was issued in this period. Only known of a strict sequence."""
+    next: int | None
+    """Next number of this period; None if none is left."""
+    remaining: int
+    unreached_members: tuple[str, ...] = ()
+    """Members that did not acknowledge a change in time. Until then, they may issue by the earlier settings."""
+
+
+def ids(core: Core, layout: str, count: int, after: int, timeout: float | None) -> Flow[IDs]:
+    """Requests count IDs above after."""
+    body: dict[str, Any] = {"layout": layout, "count": count, "packed": False}
+    if after:
+        body["after"] = str(after)
+    answer = yield from core.call(methods.GENERATE_IDS, body=body, timeout=timeout, count=count)
+    return answers.ids(answer, count, after)
+
+
+def uuids(core: Core, layout: str, count: int, timeout: float | None) -> Flow[list[uuid.UUID]]:
+    """Requests count UUIDs."""
+    check_count(count, "UUIDs", MAX_UUIDS)
+    body = {"layout": layout, "count": count}
+    answer = yield from core.call(methods.GENERATE_UUIDS, body=body, timeout=timeout, count=count)
+    return answers.uuids(answer, count)
+
+
+def numbers(core: Core, sequence: str, count: int, request_id: str | None, timeout: float | None) -> Flow[Numbers]:
+    """Requests the next count numbers of a sequence."""
+    body: dict[str, Any] = {"sequence": sequence, "count": count}
+    if request_id is not None:
+        size = len(request_id.encode("utf-8", "surrogatepass"))
+        if not 1 <= size <= MAX_REQUEST_ID:
+            raise invalid(f"request ID of {size} bytes: expected 1 to {MAX_REQUEST_ID} bytes")
+        body["requestId"] = request_id
+    answer = yield from core.call(methods.NEXT_NUMBERS, body=body, timeout=timeout)
+    return answers.numbers(answer, count)
+
+
+def last(core: Core, sequence: str, timeout: float | None) -> Flow[int | None]:
+    """Requests the last number of a sequence."""
+    answer = yield from core.call(methods.GET_LAST, query={"sequence": sequence}, timeout=timeout)
+    return answers.integer(answer, "last", *answers.INT64) if "last" in answer else None
+
+
+def set_next(core: Core, sequence: str, number: int, force: bool, timeout: float | None) -> Flow[SequenceInfo]:
+    """Sets the next number of a sequence."""
+    body = {"sequence": sequence, "next": str(number), "force": force}
+    return _info((yield from core.call(methods.SET_NEXT, body=body, timeout=timeout)))
+
+
+def create_sequence(
+    core: Core, name: str, settings: Mapping[str, Any], force: bool, timeout: float | None
+) -> Flow[SequenceInfo]:
+    """Creates a sequence, or returns an equal one that exists."""
+    method = methods.FORCE_SEQUENCE if force else methods.CREATE_SEQUENCE
+    query = {"force": "true"} if force else None
+    body = {"name": name} | _settings(settings)
+    return _info((yield from core.call(method, query=query, body=body, timeout=timeout)))
+
+
+def update_sequence(
+    core: Core, name: str, settings: Mapping[str, Any], force: bool, generation: int | None, timeout: float | None
+) -> Flow[SequenceInfo]:
+    """Changes settings of a sequence; None resets one to its default."""
+    query = ({"force": "true"} if force else {}) | _expected(generation)
+    body = _settings(settings, keep_none=True)
+    call = core.call(methods.UPDATE_SEQUENCE, name=name, query=query, body=body, timeout=timeout)
+    return _info((yield from call))
+
+
+def get_sequence(core: Core, name: str, timeout: float | None) -> Flow[SequenceInfo]:
+    """Requests a sequence."""
+    return _info((yield from core.call(methods.GET_SEQUENCE, name=name, timeout=timeout)))
+
+
+def delete_sequence(core: Core, name: str, generation: int | None, timeout: float | None) -> Flow[None]:
+    """Deletes a sequence."""
+    yield from core.call(methods.DELETE_SEQUENCE, name=name, query=_expected(generation), timeout=timeout)
+
+
+def list_sequences(core: Core, prefix: str, timeout: float | None) -> Flow[list[SequenceInfo]]:
+    """Requests all sequences whose names begin with prefix."""
+    found: list[SequenceInfo] = []
+    token = ""
+    while True:
+        query = {"prefix": prefix, "pageSize": "1000", "pageToken": token}
+        answer = yield from core.call(methods.LIST_SEQUENCES, query=query, timeout=timeout)
+        found += [_info({"sequence": s}) for s in answers.items(answer, "sequences")]
+        token = answers.text(answer, "nextPageToken")
+        if not token:
+            return found
+
+
+_WIRE_NAMES = {
+    "start": "start",
+    "increment": "increment",
+    "min": "min",
+    "max": "max",
+    "mode": "mode",
+    "reset": "reset",
+    "time_zone": "timeZone",
+    "format": "format",
+    "description": "description",
+    "block_duration_ms": "blockDurationMs",
+    "min_block": "minBlock",
+    "max_block": "maxBlock",
+}
+
+
+def _settings(settings: Mapping[str, Any], keep_none: bool = False) -> dict[str, Any]:
+    unknown = set(settings) - set(_WIRE_NAMES)
+    if unknown:
+        raise TypeError(f"unknown setting {min(unknown)!r} of a sequence; expected one of {', '.join(_WIRE_NAMES)}")
+    numeric = {name: str(v) if isinstance(v, int) else v for name, v in settings.items()}
+    return {_WIRE_NAMES[name]: v for name, v in numeric.items() if keep_none or v is not None}
+
+
+def _expected(generation: int | None) -> dict[str, str]:
+    return {} if generation is None else {"expectedGeneration": str(generation)}
+
+
+def _info(answer: Answer) -> SequenceInfo:
+    s = answers.part(answer, "sequence")
+
+    def optional(name: str) -> int | None:
+        return answers.integer(s, name, *answers.INT64) if s.get(name) is not None else None
+
+    return SequenceInfo(
+        name=answers.text(s, "name"),
+        mode=answers.text(s, "mode"),
+        start=answers.integer(s, "start", *answers.INT64),
+        increment=answers.integer(s, "increment", *answers.INT64),
+        min=answers.integer(s, "min", *answers.INT64),
+        max=answers.integer(s, "max", *answers.INT64),
+        reset=answers.text(s, "reset"),
+        time_zone=answers.text(s, "timeZone"),
+        format=answers.text(s, "format"),
+        description=answers.text(s, "description"),
+        generation=answers.integer(s, "generation", *answers.COUNT),
+        period=answers.period(s),
+        last=optional("last"),
+        next=optional("next"),
+        remaining=answers.integer(s, "remaining", *answers.COUNT),
+        unreached_members=tuple(str(m) for m in answers.items(answer, "unreachedMembers")),
+    )
+
+
+def get_layout(core: Core, name: str, timeout: float | None) -> Flow[Layout]:
+    """Requests a layout of the cluster."""
+    return layout_of((yield from core.call(methods.GET_LAYOUT, name=name, timeout=timeout)))
+
+
+def list_layouts(core: Core, timeout: float | None) -> Flow[list[Layout]]:
+    """Requests all layouts of the cluster."""
+    found: list[Layout] = []
+    token = ""
+    while True:
+        query = {"pageSize": "1000", "pageToken": token}
+        answer = yield from core.call(methods.LIST_LAYOUTS, query=query, timeout=timeout)
+        found += [layout_of({"layout": item}) for item in answers.items(answer, "layouts")]
+        token = answers.text(answer, "nextPageToken")
+        if not token:
+            return found
+
+
+def create_layout(core: Core, layout: Layout, timeout: float | None) -> Flow[Layout]:
+    """Creates a layout, or returns an equal one that exists."""
+    body = {
+        "name": layout.name,
+        "fields": [{"kind": kind, "bits": bits} for kind, bits in layout.fields],
+        "unitMs": str(layout.unit_ms),
+        "epochAtMs": str(layout.epoch_ms),
+        "datacenter": str(layout.datacenter),
+        "spread": str(layout.spread),
+        "leaseOnly": layout.lease_only,
+    }
+    return layout_of((yield from core.call(methods.CREATE_LAYOUT, body=body, timeout=timeout)))
+
+
+def layout_of(answer: Answer) -> Layout:
+    """Returns the layout of an answer."""
+    m = answers.part(answer, "layout")
+    fields = [(answers.text(f, "kind"), answers.integer(f, "bits", 0, 64)) for f in answers.items(m, "fields")]
+    try:
+        return Layout(
+            fields,
+            name=answers.text(m, "name"),
+            unit_ms=answers.integer(m, "unitMs", *answers.INT64),
+            epoch_ms=answers.integer(m, "epochAtMs", *answers.INT64),
+            datacenter=answers.integer(m, "datacenter", *answers.COUNT),
+            spread=answers.integer(m, "spread", *answers.COUNT),
+            lease_only=bool(m.get("leaseOnly", False)),
+        )
+    except ValueError as e:
+        raise malformed(f"a layout that cannot be: {e}") from None
+
+
+def look(core: Core, timeout: float) -> Flow[bool]:
+    """Learns the addresses of the members, and which one leads. Returns whether they changed or are unknown.
+
+    Members advertise their addresses for gRPC. The HTTP port of a member lies as far beyond as that of a member whose both
+    ports are known, because an address that the caller gave is on the same host.
+    """
+    try:
+        answer = yield from core.call(methods.LIST_MEMBERS, timeout=timeout)
+        advertised: list[tuple[str, int, bool]] = []
+        for member in answers.items(answer, "members"):
+            if address := answers.text(member, "apiAddress"):
+                host, port = parse_address(address)
+                advertised.append((host, port, member.get("leader") is True))
+    except (SnowraftError, ValueError, AttributeError):
+        return True
+    step = _step(core.standing.seeds, advertised)
+    learned = [(format_address(host, port + step), leads) for host, port, leads in advertised if port + step <= 65535]
+    leader = next((address for address, leads in learned if leads), "")
+    return core.standing.learn([address for address, _ in learned], leader) or not learned
+
+
+def _step(seeds: list[str], advertised: list[tuple[str, int, bool]]) -> int:
+    """Returns the HTTP port of a member minus its API port: the smallest distance on any host, usually 1."""
+    steps = [
+        seed_port - port
+        for seed_host, seed_port in map(parse_address, seeds)
+        for host, port, _ in advertised
+        if host == seed_host
+    ]
+    if not steps or DEFAULT_STEP in steps:
+        return DEFAULT_STEP
+    return min(steps, key=abs)

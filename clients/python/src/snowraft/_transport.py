@@ -1,0 +1,186 @@
+"""Performs exchanges with blocking sockets, over connections that are kept for later exchanges."""
+
+from __future__ import annotations
+
+import select
+import socket
+import ssl
+import threading
+import time
+from typing import TypeVar
+
+from ._core import Broken, Exchange, Flow, Pause
+from ._http11 import ProtocolError, Reader, Response
+from ._standing import is_loopback, parse_address
+
+T = TypeVar("T")
+
+IDLE_LIMIT = 60.0  # seconds; members close a connection that is idle for longer
+MOST_IDLE = 16  # connections kept per member
+READ_SIZE = 64 << 10
+CLEAR_TEXT = (
+    "a token without a pin is not sent to another host in clear text; use a token with a pin, or give a CA"
+)
+
+_Key = tuple[str, int]  # address, identity of the TLS context
+
+
+class Transport:
+    """A pool of connections. Its methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: dict[_Key, list[tuple[float, socket.socket]]] = {}
+        self._closed = threading.Event()
+
+    def renew(self) -> None:
+        """Drops the connections that a fork has inherited, unwritten: the parent uses them."""
+        inherited, self._idle = self._idle, {}
+        self._lock, self._closed = threading.Lock(), threading.Event()
+        for connections in inherited.values():
+            for _, connection in connections:
+                connection.close()  # sends nothing, not even the end of TLS
+
+    def close(self) -> None:
+        """Closes the idle connections. Exchanges in progress end on their own."""
+        self._closed.set()
+        with self._lock:
+            idle, self._idle = self._idle, {}
+        for connections in idle.values():
+            for _, connection in connections:
+                connection.close()
+
+    def run(self, flow: Flow[T]) -> T:
+        """Performs a flow and returns its result."""
+        try:
+            command = next(flow)
+            while True:
+                if isinstance(command, Pause):
+                    self._closed.wait(command.seconds)
+                    command = flow.send(None)
+                    continue
+                try:
+                    response = self._exchange(command)
+                except Broken as broken:
+                    command = flow.throw(broken)
+                else:
+                    command = flow.send(response)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    def _exchange(self, x: Exchange) -> Response:
+        host, port = parse_address(x.address)
+        key = (x.address, id(x.secured.context) if x.secured else 0)
+        connection = None if x.request.close else self._take(key)
+        if connection is None:
+            connection = _connect(x, host, port)
+        keep = False
+        try:
+            response = _converse(connection, x)
+            keep = response.reusable and not x.request.close
+            return response
+        finally:
+            if keep:
+                self._put(key, connection)
+            else:
+                connection.close()
+
+    def _take(self, key: _Key) -> socket.socket | None:
+        while True:
+            with self._lock:
+                idle = self._idle.get(key)
+                if not idle:
+                    return None
+                since, connection = idle.pop()
+            if time.monotonic() - since < IDLE_LIMIT and not _readable(connection):
+                return connection
+            connection.close()
+
+    def _put(self, key: _Key, connection: socket.socket) -> None:
+        with self._lock:
+            idle = self._idle.setdefault(key, [])
+            if not self._closed.is_set() and len(idle) < MOST_IDLE:
+                idle.append((time.monotonic(), connection))
+                return
+        connection.close()
+
+
+def _readable(connection: socket.socket) -> bool:
+    """Reports whether an idle connection has bytes or its end to read, so that it carries no further request."""
+    if isinstance(connection, ssl.SSLSocket) and connection.pending():
+        return True
+    try:
+        if hasattr(select, "poll"):
+            poll = select.poll()
+            poll.register(connection, select.POLLIN)
+            return bool(poll.poll(0))
+        return bool(select.select([connection], [], [], 0)[0])
+    except (OSError, ValueError):
+        return True
+
+
+def _connect(x: Exchange, host: str, port: int) -> socket.socket:
+    try:
+        connection = socket.create_connection((host, port), _left(x.connect_until))
+    except TimeoutError:
+        raise Broken("no connection in time", sent=False, late=True) from None
+    except OSError as e:
+        raise Broken(plain(e), sent=False) from None
+    try:
+        if x.loopback_only and not is_loopback(connection.getpeername()[0]):
+            raise Broken(CLEAR_TEXT, sent=False)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if not x.secured:
+            return connection
+        connection.settimeout(_left(x.connect_until))
+        return x.secured.context.wrap_socket(connection, server_hostname=x.secured.server_name or host)
+    except TimeoutError:
+        connection.close()
+        raise Broken("no connection in time", sent=False, late=True) from None
+    except OSError as e:
+        connection.close()
+        stranger = isinstance(e, ssl.SSLCertVerificationError)
+        raise Broken(plain(e), sent=False, stranger=stranger) from None
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _converse(connection: socket.socket, x: Exchange) -> Response:
+    """Sends the request and reads the response."""
+    try:
+        connection.settimeout(_left(x.until))
+        connection.sendall(x.request.encode(x.address))
+        reader = Reader()
+        while True:
+            connection.settimeout(_left(x.until))
+            response = reader.feed(connection.recv(READ_SIZE))
+            if response is not None:
+                return response
+    except TimeoutError:
+        raise Broken("no answer in time", sent=True, late=True) from None
+    except ProtocolError as e:
+        raise Broken(f"not a Snowraft member (possibly a proxy): {e}", sent=True) from None
+    except OSError as e:
+        raise Broken(plain(e), sent=True) from None
+
+
+def _left(until: float) -> float:
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def plain(error: OSError) -> str:
+    """Returns the text of an error of the network, without numbers and source lines."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the certificate is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        if error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
+            return "the server does not speak TLS; it may belong to an open cluster"
+        return f"TLS: {(error.reason or 'handshake failed').replace('_', ' ').lower()}"
+    if isinstance(error, socket.gaierror):
+        return "no such host" if error.errno == socket.EAI_NONAME else "the host name cannot be resolved"
+    return (error.strerror or str(error) or type(error).__name__).lower()

@@ -1,0 +1,71 @@
+"""Numbers of one sequence, requested from members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import _requests as requests
+from ._coalescer import MOST_SHARED, Coalescer
+from .errors import check_count, invalid
+from .numbers import Numbers
+
+if TYPE_CHECKING:
+    from .client import Client
+
+
+class Sequence:
+    """The numbers of one sequence, strict or relaxed. ``Client.sequence`` makes it.
+
+    With a strict sequence, a call that begins after another one returned gets greater numbers (smaller ones, if the
+    increment is negative), across processes and hosts. The numbers of a relaxed sequence ascend per member only.
+
+    Numbers are unique. There are gaps where calls failed. Concurrent callers share calls, except those with a timeout or a
+    request ID of their own. All methods may be called from any thread.
+    """
+
+    def __init__(self, client: Client, name: str) -> None:
+        self.name = name
+        self._client = client
+        self._calls: Coalescer[Numbers] = Coalescer(lambda count: self._request(count, None, None), client._report)
+
+    def next(self, *, request_id: str | None = None, timeout: float | None = None) -> int:
+        """Returns the next number. ``take`` describes the parameters and errors."""
+        return self.take(1, request_id=request_id, timeout=timeout).first
+
+    def take(self, count: int, *, request_id: str | None = None, timeout: float | None = None) -> Numbers:
+        """Returns the next count numbers, 1 to 1,000,000, in one run. All are of one period.
+
+        A repetition with the same ``request_id`` (1 to 64 bytes of UTF-8) and count within 10 minutes, from this process or
+        another, returns the same numbers. Raises SnowraftError, such as UNKNOWN_SEQUENCE and SEQUENCE_EXHAUSTED.
+        """
+        check_count(count, "numbers")
+        if request_id is not None or timeout is not None or count > MOST_SHARED:
+            return self._request(count, request_id, timeout)
+        numbers, offset = self._calls.do(count)
+        return numbers.part(offset, count)
+
+    def next_text(self, *, request_id: str | None = None, timeout: float | None = None) -> str:
+        """Returns the next number as text, in the format of the sequence or in decimal."""
+        return self.texts(1, request_id=request_id, timeout=timeout)[0]
+
+    def texts(self, count: int, *, request_id: str | None = None, timeout: float | None = None) -> list[str]:
+        """Returns the next count numbers, 1 to 1000, as texts. Members write the texts."""
+        if count > MOST_SHARED:
+            raise invalid(f"count of texts {count}: expected 1 to {MOST_SHARED}")
+        return texts_of(self.take(count, request_id=request_id, timeout=timeout))
+
+    def last(self, timeout: float | None = None) -> int | None:
+        """Returns the last number that was issued; None before the first one. For a strict sequence, it is exact."""
+        return self._client._run(requests.last(self._client._core, self.name, timeout))
+
+    def set_next(self, number: int, *, force: bool = False, timeout: float | None = None) -> requests.SequenceInfo:
+        """Sets the next number. Raises WOULD_REPEAT if numbers could repeat, unless forced."""
+        return self._client._run(requests.set_next(self._client._core, self.name, number, force, timeout))
+
+    def _request(self, count: int, request_id: str | None, timeout: float | None) -> Numbers:
+        return self._client._run(requests.numbers(self._client._core, self.name, count, request_id, timeout))
+
+
+def texts_of(numbers: Numbers) -> list[str]:
+    """Returns numbers as texts: those of the member, or decimal for a sequence without a format."""
+    return list(numbers.texts) or [str(number) for number in numbers]
