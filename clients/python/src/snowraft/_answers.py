@@ -78,7 +78,7 @@ class IDs:
 
 def ids(answer: Any, count: int, after: int) -> IDs:
     """Returns the IDs of an answer, which must be count different IDs above after."""
-    ranges = []
+    ranges: list[tuple[int, int, int]] = []
     for r in items(answer, "ranges"):
         first = integer(r, "first", 1, INT64[1])
         size, step = integer(r, "count", 1, (1 << 32) - 1), integer(r, "step", 1, INT64[1])

@@ -90,8 +90,9 @@ class Core:
         body: Mapping[str, Any] | None = None,
         timeout: float | None = None,
         count: int = 0,
+        leader: bool = False,
     ) -> Flow[Answer]:
-        """Makes a call with as many tries as its rule and its time limit allow."""
+        """Makes a call with as many tries as its rule and its time limit allow. leader prefers the leader anyway."""
         path = method.path + quote(name, safe="")
         if query:
             path += "?" + urlencode(query)
@@ -102,7 +103,7 @@ class Core:
         large = count > methods.QUICK_COUNT
         pause, tries = _FIRST_PAUSE, _Tries(method)
         while True:
-            address, others = self.standing.choose(tries.tried(), method.leader)
+            address, others = self.standing.choose(tries.tried(), leader or method.leader)
             until = deadline
             if limit:
                 left = deadline - time.monotonic()
@@ -169,7 +170,7 @@ class Core:
                     asked = True
                     if (yield from self._request_ca(address, until, connect_until)):
                         continue
-                raise self._broken(method, address, broken, time.monotonic() >= until) from None
+                raise self._broken(method, address, broken) from None
         assert response is not None
         answer = self._answer(method, address, response)
         self.standing.trust(address)
@@ -183,15 +184,15 @@ class Core:
             response = yield Exchange(address, self.trust.unverified(), False, request, until, connect_until)
         except Broken as broken:
             text = str(broken)
-            raise self._broken(methods.GET_CA, address, Broken(text, sent=False, late=broken.late), False) from None
+            raise self._broken(methods.GET_CA, address, Broken(text, sent=False, late=broken.late)) from None
         assert response is not None
         if response.status == 200 and self.trust.learn(response.body):
             return True
         if self.trust.context is None:
-            raise self._broken(methods.GET_CA, address, _stranger(), False)
+            raise self._broken(methods.GET_CA, address, _stranger())
         return False
 
-    def _broken(self, method: Method, address: str, broken: Broken, passed: bool) -> SnowraftError:
+    def _broken(self, method: Method, address: str, broken: Broken) -> SnowraftError:
         if broken.stranger and self.trust.pinned:
             text = "the server does not belong to the cluster that the pin names; use the token or pin of that cluster"
             return SnowraftError(text, reason=reasons.PIN_MISMATCH, member=address)

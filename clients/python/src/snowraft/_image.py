@@ -11,7 +11,6 @@ import mmap
 import os
 import sys
 import weakref
-from collections.abc import Sequence
 from typing import Protocol
 
 _MADV_WIPEONFORK = 18
@@ -25,21 +24,26 @@ class Inheritor(Protocol):
         ...
 
 
-class _Pid(Sequence[int]):
-    """A mark for systems without MADV_WIPEONFORK: its only item is 0 in another process."""
+class Mark(Protocol):
+    """A mark of one process."""
+
+    def __getitem__(self, index: int, /) -> int:
+        """Returns 1 in the process that made the mark, and 0 in each child, for index 0."""
+        ...
+
+
+class _Pid:
+    """A mark for systems without MADV_WIPEONFORK."""
 
     def __init__(self) -> None:
         self._pid = os.getpid()
 
-    def __getitem__(self, index: int) -> int:  # type: ignore[override]
+    def __getitem__(self, index: int, /) -> int:
         return int(os.getpid() == self._pid)
 
-    def __len__(self) -> int:
-        return 1
 
-
-def mark() -> Sequence[int]:
-    """Returns a mark of this process: its item 0 is 1 here, and 0 in each child."""
+def mark() -> Mark:
+    """Returns a mark of this process."""
     if sys.platform == "linux":
         page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         try:

@@ -45,7 +45,7 @@ class Method:
         if error.reason in reasons.REPEAT_YES:
             return True
         if error.reason in reasons.REPEAT_BY_METHOD:
-            return self.harmless or not sent
+            return self.harmless or not sent and error.reason in reasons.UNSENT
         return False
 
 
@@ -61,8 +61,8 @@ CREATE_LAYOUT = _leader("POST", "/v1/layouts", try_timeout=0)  # waits for other
 ACQUIRE_WORKER = _leader("POST", "/v1/workers:acquire", Repeat.NEVER)
 EXTEND_WINDOW = _leader("POST", "/v1/workers:extend", Repeat.NEVER)
 RELEASE_WORKER = _leader("POST", "/v1/workers:release", Repeat.UNDONE, try_timeout=0)
-NEXT_NUMBERS = _leader("POST", "/v1/sequences:next")
-GET_LAST = _leader("GET", "/v1/sequences:last")
+NEXT_NUMBERS = Method("POST", "/v1/sequences:next", try_timeout=LEADER_TIMEOUT)
+GET_LAST = Method("GET", "/v1/sequences:last", try_timeout=LEADER_TIMEOUT)
 GET_SEQUENCE = Method("GET", "/v1/sequences/")
 LIST_SEQUENCES = Method("GET", "/v1/sequences", try_timeout=LEADER_TIMEOUT)
 CREATE_SEQUENCE = _leader("POST", "/v1/sequences", try_timeout=0)

@@ -54,6 +54,9 @@ REPEAT_LATER = frozenset({"RATE_LIMITED", "MEMBER_UNREACHABLE", "MEMBER_NOT_ALIV
 # It may be repeated if the rule of its method says that a repetition does no harm.
 REPEAT_BY_METHOD = frozenset({COMMIT_UNKNOWN, SEQUENCE_CHANGED, TIMEOUT, UNAVAILABLE})
 
+# A request without an answer, which perhaps was not sent.
+UNSENT = frozenset({TIMEOUT, UNAVAILABLE})
+
 # The request may have had an effect. After all other reasons of members, it had none.
 MAYBE_DONE = frozenset({COMMIT_UNKNOWN, INTERNAL})
 

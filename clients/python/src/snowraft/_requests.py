@@ -64,15 +64,17 @@ def uuids(core: Core, layout: str, count: int, timeout: float | None) -> Flow[li
     return answers.uuids(answer, count)
 
 
-def numbers(core: Core, sequence: str, count: int, request_id: str | None, timeout: float | None) -> Flow[Numbers]:
-    """Requests the next count numbers of a sequence."""
+def numbers(
+    core: Core, sequence: str, count: int, request_id: str | None, strict: bool, timeout: float | None
+) -> Flow[Numbers]:
+    """Requests the next count numbers of a sequence, those of a strict one from the leader."""
     body: dict[str, Any] = {"sequence": sequence, "count": count}
     if request_id is not None:
         size = len(request_id.encode("utf-8", "surrogatepass"))
         if not 1 <= size <= MAX_REQUEST_ID:
             raise invalid(f"request ID of {size} bytes: expected 1 to {MAX_REQUEST_ID} bytes")
         body["requestId"] = request_id
-    answer = yield from core.call(methods.NEXT_NUMBERS, body=body, timeout=timeout)
+    answer = yield from core.call(methods.NEXT_NUMBERS, body=body, timeout=timeout, leader=strict)
     return answers.numbers(answer, count)
 
 

@@ -135,7 +135,7 @@ def _is_authority(der: bytes) -> bool:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(cadata=der)
     for cert in context.get_ca_certs():
-        subject = dict(pair for part in cert.get("subject", ()) for pair in part)  # type: ignore[misc, union-attr]
+        subject = dict(pair for part in cert.get("subject", ()) for pair in part)  # type: ignore[misc]
         if (
             cert.get("serialNumber") == _AUTHORITY_SERIAL
             and subject.get("organizationName") == "Snowraft"

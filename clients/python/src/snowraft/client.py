@@ -83,8 +83,10 @@ class Client:
         self._looking = False
         self._core.standing.renew()
         self._transport.renew()
-        for calls in [*self._ids.values(), *(s._calls for s in self._sequences.values())]:
-            calls.renew()
+        for ids in self._ids.values():
+            ids.renew()
+        for sequence in self._sequences.values():
+            sequence._calls.renew()
 
     def _run(self, flow: Flow[T]) -> T:
         if not self._page[0]:  # a fork that called no hook

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import uuid
+import uuid as uuids
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -181,7 +181,7 @@ class Layout:
         h = (h ^ h >> 32) * 0xD6E8FEB86659FD93 & _MASK64
         return h * max(1, self.spread) >> 64
 
-    def uuid(self, id: int, cluster_id: str) -> uuid.UUID:
+    def uuid(self, id: int, cluster_id: str) -> uuids.UUID:
         """Returns an ID as the UUID of version 7 that members of a cluster make of it.
 
         The UUID keeps all of the ID. ``cluster_id`` is the ID of the cluster, of ``GET /v1/status``. Raises ValueError
@@ -192,7 +192,7 @@ class Layout:
         rest = id >> shift + bits << shift | id & (1 << shift) - 1
         return _uuid7.make(parts.at_ms, rest, self.bits - bits, cluster_id, self.name)
 
-    def from_uuid(self, value: uuid.UUID) -> int:
+    def from_uuid(self, value: uuids.UUID) -> int:
         """Returns the ID of which ``uuid`` made a UUID. Raises ValueError if it belongs to no ID of the layout."""
         shift, bits = self._at["time"]
         at_ms, rest = _uuid7.split(value, self.bits - bits)

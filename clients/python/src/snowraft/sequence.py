@@ -26,6 +26,7 @@ class Sequence:
     def __init__(self, client: Client, name: str) -> None:
         self.name = name
         self._client = client
+        self._strict = False  # as the last answer showed
         self._calls: Coalescer[Numbers] = Coalescer(lambda count: self._request(count, None, None), client._report)
 
     def next(self, *, request_id: str | None = None, timeout: float | None = None) -> int:
@@ -63,7 +64,11 @@ class Sequence:
         return self._client._run(requests.set_next(self._client._core, self.name, number, force, timeout))
 
     def _request(self, count: int, request_id: str | None, timeout: float | None) -> Numbers:
-        return self._client._run(requests.numbers(self._client._core, self.name, count, request_id, timeout))
+        core = self._client._core
+        flow = requests.numbers(core, self.name, count, request_id, self._strict, timeout)
+        numbers = self._client._run(flow)
+        self._strict = numbers.mode == "strict"
+        return numbers
 
 
 def texts_of(numbers: Numbers) -> list[str]:

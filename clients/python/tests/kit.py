@@ -1,0 +1,22 @@
+"""What several tests need."""
+
+from __future__ import annotations
+
+
+class FakeClock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self, wall_ms: int = 1_796_083_200_000, monotonic_ms: int = 50_000) -> None:
+        self.wall, self.mono = wall_ms, monotonic_ms
+
+    def set(self, wall_ms: int, monotonic_ms: int) -> None:
+        self.wall, self.mono = wall_ms, monotonic_ms
+
+    def pass_ms(self, ms: int) -> None:
+        self.wall, self.mono = self.wall + ms, self.mono + ms
+
+    def wall_ns(self) -> int:
+        return self.wall * 1_000_000
+
+    def monotonic_ns(self) -> int:
+        return self.mono * 1_000_000
