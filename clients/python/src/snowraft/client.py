@@ -18,6 +18,8 @@ from ._methods import Method
 from ._options import Options
 from ._requests import SequenceInfo
 from ._transport import Transport
+from .blocks import Blocks
+from .buffer import Buffer
 from .clock import Clock, SystemClock
 from .errors import SnowraftError, check_count, closed, invalid
 from .generator import Generator
@@ -68,7 +70,8 @@ class Client:
         self._lock = threading.Lock()
         self._ids: dict[str, Coalescer[IDs]] = {}
         self._sequences: dict[str, Sequence] = {}
-        self._open: list[Generator] = []
+        self._open: list[Generator | Blocks | Buffer] = []
+        self._core.sealed = self._sealed
         self._looking = False
         self._closed = threading.Event()
         _image.inherit(self)
@@ -179,9 +182,50 @@ class Client:
         self._open.append(generator)
         return generator
 
-    def _forget(self, generator: Generator) -> None:
-        if generator in self._open:
-            self._open.remove(generator)
+    def blocks(self, sequence: str, *, first: int = 100, refresh: float = 3.0) -> Blocks:
+        """Returns the numbers of a relaxed sequence from blocks in memory. Requests nothing before its first use.
+
+        :param first: numbers in the first block, 1 to 1,000,000. Later ones follow the rate of use.
+        :param refresh: seconds between two looks whether the sequence was changed, at least 0.1.
+        """
+        if self._closed.is_set():
+            raise closed()
+        blocks = Blocks(self, sequence, first, refresh)
+        self._open.append(blocks)
+        return blocks
+
+    def buffer(
+        self,
+        size: int = 1000,
+        layout: str = "default",
+        *,
+        max_size: int = 1_000_000,
+        span: float = 5.0,
+        age: float = 10.0,
+        no_wait: bool = False,
+    ) -> Buffer:
+        """Returns a buffer, which holds IDs of a layout that it fetched in advance, and begins to fill it.
+
+        :param size: least number of IDs in a full buffer, 1 to max_size.
+        :param max_size: greatest number, to which the size grows with the rate of use, at most 100,000,000.
+        :param span: seconds that a full buffer lasts at the present rate, at most half of age.
+        :param age: seconds after which an ID is dropped.
+        :param no_wait: whether ``next`` raises when the buffer is empty, instead of waiting.
+        """
+        if self._closed.is_set():
+            raise closed()
+        buffer = Buffer(self, layout, size, max_size, span, age, no_wait)
+        self._open.append(buffer)
+        return buffer
+
+    def _forget(self, opened: Generator | Blocks | Buffer) -> None:
+        if opened in self._open:
+            self._open.remove(opened)
+
+    def _sealed(self, error: SnowraftError) -> None:
+        """Stops all that issues from memory: the cluster was set back in time, and may grant the same twice."""
+        for opened in list(self._open):
+            opened._sealed(error)
 
     def sequence(self, name: str) -> Sequence:
         """Returns the sequence of that name, which need not exist yet. Requests nothing."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from . import _reasons as reasons
 from ._lane import Lane, Outlook, window_ended
 from ._lease import Lease
 from ._life import Life
+from ._running import may_wait
 from .clock import Clock
 from .errors import SnowraftError, check_count, closed, invalid
 
@@ -85,7 +85,6 @@ class Generator:
         self._wall_ns: Callable[[], int] = self._clock.wall_ns
         life = Life(self._client, self._layout_name, self._holder, self._lanes, self._clock, self._changed)
         self._life, self._watch = life, life.watch
-        self._client._core.on_sealed.append(life.sealed)
         life.start()
 
     def _forked(self) -> None:
@@ -94,9 +93,12 @@ class Generator:
         self._page = _image.mark()
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        sealed = self._life.sealed
-        self._client._core.on_sealed[:] = [f for f in self._client._core.on_sealed if f != sealed]
         self._life = self._life.inherited(self._changed)
+
+    def _sealed(self, error: SnowraftError) -> None:
+        """Stops issuing at once, until a restored cluster grants a worker."""
+        for lane in self._life.lanes:
+            lane.sealed(error)
 
     def next(self, after: int = 0, timeout: float | None = None) -> int:
         """Returns one ID.
@@ -155,7 +157,7 @@ class Generator:
                 best = self._try(count, after)
                 if not isinstance(best, Outlook):
                     return best
-                waits = self._may_wait(timeout)
+                waits = may_wait(timeout)
                 if best.wait:
                     if not waits:
                         raise _saturated(best.wait)
@@ -211,12 +213,6 @@ class Generator:
         behind = max(0, watch.observed - now.wall)
         if ahead - behind > limit and tick - layout.tick_at(now.wall) > 1 + 5 // layout.unit_ms:
             raise invalid(f"after {after} is {ahead} ms ahead of this clock, limit {limit} ms; send an ID that was issued")
-
-    def _may_wait(self, timeout: float | None) -> bool:
-        if timeout == 0:
-            return False
-        asyncio = sys.modules.get("asyncio")
-        return asyncio is None or asyncio._get_running_loop() is None
 
     def _check_alive(self) -> None:
         if not self._page[0]:  # a fork that called no hook
@@ -282,8 +278,6 @@ class Generator:
             self._changed.notify_all()
         if not first or self._forked_off:
             return
-        callbacks = self._client._core.on_sealed
-        callbacks[:] = [f for f in callbacks if f != self._life.sealed]
         self._client._forget(self)
         self._life.close(self._client.timeout if timeout is None else timeout)
 

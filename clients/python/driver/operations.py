@@ -1,0 +1,272 @@
+"""The operations of the contract."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from forks import fork
+from objects import Failure, Named, SetClock, failure
+from runs import Run
+from snowraft import Client, Layout, PRESETS, Parts, SnowraftError, aio, decode_text, encode_text
+
+_READY_MS = 10_000
+
+
+class Operations:
+    """Performs operations in the thread of the caller. With a loop, it drives snowraft.aio there."""
+
+    def __init__(self, hello: dict[str, Any], loop: asyncio.AbstractEventLoop | None) -> None:
+        self._hello, self._loop = hello, loop
+        self._clients, self._generators = Named("client"), Named("generator")
+        self._buffers, self._blocks = Named("buffer"), Named("blocks")
+        self._clocks, self._runs = Named("clock"), Named("run")
+
+    def perform(self, op: str, args: dict[str, Any], id: int) -> Any:
+        """Performs one operation and returns its result."""
+        if op == "run":
+            return self._run(args, id)
+        method: Callable[[dict[str, Any]], Any] | None = getattr(self, f"op_{op}", None)
+        if method is None:
+            error = {"reason": "UNSUPPORTED", "message": f"unknown operation {op!r}", "retry": False, "unknown": False}
+            raise Failure({"error": error})
+        return method(args)
+
+    def _do(self, result: Any) -> Any:
+        """Returns a result, which with asyncio is that of a coroutine."""
+        if self._loop is None or not asyncio.iscoroutine(result):
+            return result
+        return asyncio.run_coroutine_threadsafe(result, self._loop).result()
+
+    def _in_loop(self, function: Callable[[], Any]) -> Any:
+        """Calls an ordinary function where a user calls it: in the thread of the event loop, if there is one."""
+        if self._loop is None:
+            return function()
+
+        async def call() -> Any:
+            return function()
+
+        return asyncio.run_coroutine_threadsafe(call(), self._loop).result()
+
+    def op_hello(self, args: dict[str, Any]) -> Any:
+        return self._hello
+
+    def op_open(self, args: dict[str, Any]) -> Any:
+        ca = Path(args["ca"]).read_bytes() if args.get("ca") else None
+        make = Client if self._loop is None else aio.Client
+        client = make(
+            args["addresses"],
+            token=args.get("token"),
+            pin=args.get("pin"),
+            ca=ca,
+            timeout=args.get("timeout_ms", 10_000) / 1000,
+        )
+        self._clients.put(args["client"], client)
+        return {}
+
+    def op_close(self, args: dict[str, Any]) -> Any:
+        self._do(self._clients.get(args["client"]).close())
+        return {}
+
+    op_released = op_close
+
+    def op_ids(self, args: dict[str, Any]) -> Any:
+        client = self._clients.get(args["client"])
+        return {"ids": texts(self._do(client.ids(args["count"], args.get("layout", "default"))))}
+
+    def op_uuids(self, args: dict[str, Any]) -> Any:
+        return {"uuids": texts(self._do(self._clients.get(args["client"]).uuids(args["count"])))}
+
+    def op_generator(self, args: dict[str, Any]) -> Any:
+        clock = self._clocks.get(args["clock"]) if args.get("clock") else None
+        client = self._clients.get(args["client"])
+        generator = client.generator(args.get("layout", "default"), lanes=args.get("lanes", 1), clock=clock)
+        self._generators.put(args["generator"], generator)
+        self._do(generator.ready(args.get("ready_ms", _READY_MS) / 1000))
+        return {}
+
+    def op_ready(self, args: dict[str, Any]) -> Any:
+        self._do(self._generators.get(args["generator"]).ready(args.get("ready_ms", _READY_MS) / 1000))
+        return {}
+
+    def op_next(self, args: dict[str, Any]) -> Any:
+        generator = self._generators.get(args["generator"])
+        ids: list[str] = []
+        try:
+            for _ in range(args["count"]):
+                ids.append(str(self._in_loop(generator.next)))
+        except SnowraftError as e:
+            raise Failure({"ok": {"ids": ids}, "error": failure(e)}) from None
+        return {"ids": ids}
+
+    def op_status(self, args: dict[str, Any]) -> Any:
+        generator = self._generators.get(args["generator"])
+        problem = generator.problem()
+        status: dict[str, Any] = {"state": "refusing" if problem else "issuing", "workers": []}
+        if problem:
+            status["reason"] = problem.reason
+        for lane in generator.lanes():
+            if lane.token:
+                worker = {
+                    "worker": str(lane.worker),
+                    "from_tick": str(lane.from_tick),
+                    "until_tick": str(lane.until_tick),
+                }
+                if lane.last_tick is not None:
+                    worker["last_tick"] = str(lane.last_tick)
+                status["workers"].append(worker)
+        return status
+
+    def op_buffer(self, args: dict[str, Any]) -> Any:
+        client = self._clients.get(args["client"])
+        buffer = self._in_loop(lambda: client.buffer(args.get("size", 1000), args.get("layout", "default")))
+        self._buffers.put(args["buffer"], buffer)
+        return {}
+
+    def op_take(self, args: dict[str, Any]) -> Any:
+        buffer = self._buffers.get(args["buffer"])
+        take = buffer.next if self._loop is None else buffer.get
+        return {"ids": [str(self._do(take())) for _ in range(args["count"])]}
+
+    def op_create(self, args: dict[str, Any]) -> Any:
+        numeric = {k: int(args[k]) for k in ("start",) if args.get(k) is not None}
+        if args.get("step") is not None:
+            numeric["increment"] = int(args["step"])
+        other = {k: args[k] for k in ("mode", "format", "reset") if args.get(k)}
+        if args.get("zone"):
+            other["time_zone"] = args["zone"]
+        self._do(self._clients.get(args["client"]).create_sequence(args["sequence"], **numeric, **other))
+        return {}
+
+    def op_numbers(self, args: dict[str, Any]) -> Any:
+        sequence = self._clients.get(args["client"]).sequence(args["sequence"])
+        numbers = self._do(sequence.take(args["count"], request_id=args.get("request_id") or None))
+        ok = {"first": str(numbers.first), "count": numbers.count, "step": str(numbers.increment)}
+        if numbers.texts:
+            ok["texts"] = list(numbers.texts)
+        if numbers.period:
+            ok["period"] = numbers.period
+        return ok
+
+    def op_blocks(self, args: dict[str, Any]) -> Any:
+        client = self._clients.get(args["client"])
+        self._blocks.put(args["blocks"], client.blocks(args["sequence"], first=args.get("size", 100)))
+        return {}
+
+    def op_draw(self, args: dict[str, Any]) -> Any:
+        blocks = self._blocks.get(args["blocks"])
+        return {"numbers": [str(self._do(blocks.take(1)).first) for _ in range(args["count"])]}
+
+    def op_clock(self, args: dict[str, Any]) -> Any:
+        try:
+            clock = self._clocks.get(args["clock"])
+        except ValueError:
+            clock = self._clocks.put(args["clock"], SetClock())
+        clock.set(args["wall_ms"], args["monotonic_ms"])
+        return {}
+
+    def op_decode(self, args: dict[str, Any]) -> Any:
+        layout = layout_of(args["layout"])
+        parts = layout.decode(decode_text(args["id"], args.get("encoding", "dec")))
+        return {
+            "id": args["id"],
+            "layout": layout.name,
+            "tick_at_ms": parts.at_ms,
+            "tick": str(parts.tick),
+            "datacenter": str(parts.datacenter),
+            "worker": str(parts.worker),
+            "sequence": str(parts.sequence),
+        }
+
+    def op_encode(self, args: dict[str, Any]) -> Any:
+        layout = layout_of(args["layout"])
+        values = {k: int(args.get(k, 0)) for k in ("tick", "datacenter", "worker", "sequence")}
+        if "tick" not in args and "tick_at_ms" in args:
+            values["tick"] = layout.tick_at(int(args["tick_at_ms"]))
+        return {"id": encode_text(layout.encode(Parts(**values)), args.get("encoding", "dec"))}
+
+    def op_fork(self, args: dict[str, Any]) -> Any:
+        generator = self._generators.get(args["generator"])
+        return fork(generator, args["forks"], args["threads"], args.get("per_child", 1))
+
+    def _run(self, args: dict[str, Any], id: int) -> Any:
+        run = Run(args, self._source(args), self._loop)
+        self._runs.put(str(id), run)
+        try:
+            return run.perform()
+        finally:
+            self._runs.pop(str(id))
+
+    def _source(self, args: dict[str, Any]) -> Callable[[], Any]:
+        """Returns what a run calls for each ID or number: a function, or with asyncio perhaps a coroutine function."""
+        kind, name = args["kind"], args["name"]
+        if kind == "generator":
+            generator = self._generators.get(name)
+            next_id: Callable[[], int] = generator.next
+            return next_id
+        if kind == "buffer":
+            buffer = self._buffers.get(name)
+            take: Callable[[], Any] = buffer.next if self._loop is None else buffer.get
+            return take
+        if kind == "blocks":
+            blocks = self._blocks.get(name)
+            if self._loop is None:
+                next_number: Callable[[], int] = blocks.next
+                return next_number
+            return lambda: blocks_next(blocks)
+        client = self._clients.get(name)
+        if kind == "ids":
+            return lambda: client.next_id(args.get("layout") or "default")
+        if kind == "numbers":
+            next_strict: Callable[[], Any] = client.sequence(args["sequence"]).next
+            return next_strict
+        raise ValueError(f"run of kind {kind!r}: expected generator, ids, buffer, numbers or blocks")
+
+    def op_stop(self, args: dict[str, Any]) -> Any:
+        self._runs.get(str(args["run"])).stop()
+        return {}
+
+    def stop_runs(self) -> None:
+        """Stops all runs."""
+        for run in self._runs.take_all():
+            run.stop()
+
+    def close_all(self) -> None:
+        """Closes all clients, which releases the leases."""
+        for client in self._clients.take_all():
+            try:
+                self._do(client.close())
+            except SnowraftError:
+                pass
+
+
+async def blocks_next(blocks: aio.Blocks) -> int:
+    """Returns a number from memory, or waits for one."""
+    try:
+        return blocks.next()
+    except SnowraftError:
+        return (await blocks.take()).first
+
+
+def texts(values: list[Any]) -> list[str]:
+    """Returns values as texts."""
+    return [str(value) for value in values]
+
+
+def layout_of(spec: Any) -> Layout:
+    """Returns a layout by the name of a preset, or in the form of the API."""
+    if isinstance(spec, str):
+        if spec not in PRESETS:
+            raise ValueError(f"no preset {spec!r}")
+        return PRESETS[spec]
+    return Layout(
+        [(f["kind"], f["bits"]) for f in spec["fields"]] if not isinstance(spec["fields"], str) else spec["fields"],
+        name=spec.get("name") or "custom",
+        unit_ms=int(spec.get("unitMs", spec.get("unit_ms", 1))),
+        epoch_ms=int(spec.get("epochAtMs", spec.get("epoch_ms", 0))),
+        datacenter=int(spec.get("datacenter", 0)),
+        spread=int(spec["spread"]) if "spread" in spec else None,
+        lease_only=bool(spec.get("leaseOnly", False)),
+    )

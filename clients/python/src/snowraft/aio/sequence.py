@@ -1,0 +1,67 @@
+"""Numbers of one sequence, requested from members, for asyncio."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import _requests as requests
+from .._coalescer import MOST_SHARED
+from ..errors import check_count, invalid
+from ..numbers import Numbers
+from ..sequence import texts_of
+from ._coalescer import AsyncCoalescer
+
+if TYPE_CHECKING:
+    from .client import Client
+
+
+class Sequence:
+    """The numbers of one sequence, strict or relaxed. ``snowraft.Sequence`` describes it."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        self.name = name
+        self._client = client
+        self._strict = False  # as the last answer showed
+        self._calls: AsyncCoalescer[Numbers] = AsyncCoalescer(self._shared, client._report)
+
+    async def next(self, *, request_id: str | None = None, timeout: float | None = None) -> int:
+        """Returns the next number."""
+        return (await self.take(1, request_id=request_id, timeout=timeout)).first
+
+    async def take(self, count: int, *, request_id: str | None = None, timeout: float | None = None) -> Numbers:
+        """Returns the next count numbers, 1 to 1,000,000, in one run."""
+        check_count(count, "numbers")
+        if request_id is not None or timeout is not None or count > MOST_SHARED:
+            return await self._request(count, request_id, timeout)
+        numbers, offset = await self._calls.do(count)
+        return numbers.part(offset, count)
+
+    async def next_text(self, *, request_id: str | None = None, timeout: float | None = None) -> str:
+        """Returns the next number as text, in the format of the sequence or in decimal."""
+        return (await self.texts(1, request_id=request_id, timeout=timeout))[0]
+
+    async def texts(self, count: int, *, request_id: str | None = None, timeout: float | None = None) -> list[str]:
+        """Returns the next count numbers, 1 to 1000, as texts."""
+        if count > MOST_SHARED:
+            raise invalid(f"count of texts {count}: expected 1 to {MOST_SHARED}")
+        return texts_of(await self.take(count, request_id=request_id, timeout=timeout))
+
+    async def last(self, timeout: float | None = None) -> int | None:
+        """Returns the last number that was issued; None before the first one."""
+        return await self._client._run(requests.last(self._client._core, self.name, timeout))
+
+    async def set_next(
+        self, number: int, *, force: bool = False, timeout: float | None = None
+    ) -> requests.SequenceInfo:
+        """Sets the next number."""
+        return await self._client._run(requests.set_next(self._client._core, self.name, number, force, timeout))
+
+    async def _shared(self, count: int) -> Numbers:
+        return await self._request(count, None, None)
+
+    async def _request(self, count: int, request_id: str | None, timeout: float | None) -> Numbers:
+        core = self._client._core
+        flow = requests.numbers(core, self.name, count, request_id, self._strict, timeout)
+        numbers = await self._client._run(flow)
+        self._strict = numbers.mode == "strict"
+        return numbers
