@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
+from array import array
 from typing import Any
 
 from snowraft import SnowraftError
@@ -13,11 +15,11 @@ from snowraft import SnowraftError
 def fork(generator: Any, forks: int, threads: int, per_child: int) -> dict[str, Any]:
     """Forks while threads call next. Each child calls next that many times, without ready, and reports what it got."""
     stop = threading.Event()
-    issued: list[int] = []
+    issued: array[int] = array("q")
     errors: list[str] = []
 
     def work() -> None:
-        mine: list[int] = []
+        mine = array("q")
         while not stop.is_set():
             try:
                 mine.append(generator.next())
@@ -30,7 +32,10 @@ def fork(generator: Any, forks: int, threads: int, per_child: int) -> dict[str, 
     workers = [threading.Thread(target=work) for _ in range(threads)]
     for worker in workers:
         worker.start()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)  # otherwise each step of this thread waits for all others
     children = [_child(generator, per_child) for _ in range(forks)]
+    sys.setswitchinterval(interval)
     stop.set()
     for worker in workers:
         worker.join()

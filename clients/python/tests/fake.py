@@ -47,6 +47,7 @@ class Member:
     answer: Callable[[Call], Any]
     context: ssl.SSLContext | None = None
     calls: list[Call] = field(default_factory=list)
+    members: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -131,7 +132,7 @@ class Member:
         body = json.loads(content) if content else None
         call = Call(first[0].decode(), first[1].decode(), headers, body, connection=number)
         self.calls.append(call)
-        answer = {"members": []} if call.path == "/v1/members" else self.answer(call)
+        answer = {"members": self.members} if call.path == "/v1/members" else self.answer(call)
         if answer is None:
             return False
         if not isinstance(answer, bytes):

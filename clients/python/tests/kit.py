@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 
 class FakeClock:
     """A clock that stands still until it is set."""
@@ -20,3 +23,12 @@ class FakeClock:
 
     def monotonic_ns(self) -> int:
         return self.mono * 1_000_000
+
+
+def eventually(happened: Callable[[], bool], limit: float = 20.0) -> None:
+    """Waits until something has happened, which other threads do."""
+    deadline = time.monotonic() + limit
+    while not happened():
+        if time.monotonic() > deadline:
+            raise AssertionError("it did not happen in time")
+        time.sleep(0.005)

@@ -266,11 +266,13 @@ class _Tries:
     def __init__(self, method: Method) -> None:
         self._round: list[SnowraftError] = []  # each member is called once in a round
         self._former: list[SnowraftError] = []
+        self._unknown = False  # an earlier try may have had an effect
         self._before: SnowraftError | None = None  # most specific error of all former rounds
         self._method = method
 
     def add(self, error: SnowraftError) -> None:
         self._round.append(error)
+        self._unknown = self._unknown or error.unknown
 
     def tried(self) -> list[str]:
         return [e.member for e in self._round]
@@ -290,7 +292,8 @@ class _Tries:
 
     def final(self, last: SnowraftError, addresses: list[str]) -> SnowraftError:
         """Returns the error of the call. Only an unknown outcome of the last try is more important than a reason."""
-        best = last if last.unknown and not self._method.harmless else self.specific()
+        best = (last if last.unknown and not self._method.harmless else self.specific()).copy()
+        best.unknown = self._unknown
         if best.reason == reasons.UNAVAILABLE and not best.unknown:
             named = ", ".join(addresses[:_MOST_NAMED])
             more = f" and {len(addresses) - _MOST_NAMED} more" if len(addresses) > _MOST_NAMED else ""

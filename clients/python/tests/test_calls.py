@@ -1,0 +1,267 @@
+"""Calls: retries, time limits, members, shared calls, and answers that no member sends."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from fake import Call, Member, one_id, refuse
+from kit import eventually
+
+from snowraft import Batch, Client, Hooks, SnowraftError, Try
+
+
+def reason(call: Any) -> SnowraftError:
+    with pytest.raises(SnowraftError) as raised:
+        call()
+    return raised.value
+
+
+def numbers(first: int, count: int, **other: Any) -> dict[str, Any]:
+    return {"first": str(first), "count": count, "increment": "1", "texts": [], "mode": "strict"} | other
+
+
+def test_another_member_is_tried() -> None:
+    with Member(lambda _: refuse("WINDOW_ENDED")) as a, Member(one_id) as b:
+        with Client([a.address, b.address]) as client:
+            assert [client.next_id() for _ in range(10)] == [1] * 10
+        assert len(b.of("/v1/ids:generate")) == 10
+
+
+def test_member_that_is_down_is_avoided() -> None:
+    tries: list[Try] = []
+    with Member(one_id) as down, Member(one_id) as b:
+        down.close()
+        with Client([down.address, b.address], hooks=Hooks(on_try=tries.append)) as client:
+            for _ in range(20):
+                client.next_id()
+    failed = [t for t in tries if t.error and t.path == "/v1/ids:generate"]
+    assert len(failed) <= 1 and all(t.error and not t.error.unknown for t in failed)
+
+
+def test_reasons_decide_about_repetitions() -> None:
+    answers: list[Any] = []
+    with Member(lambda _: answers.pop(0)) as member, Client(member.address, timeout=5) as client:
+        answers[:] = [refuse("NO_LEADER"), refuse("COMMIT_UNKNOWN", 2, 500), numbers(7, 1)]
+        assert client.sequence("orders").next() == 7
+        answers[:] = [refuse("UNKNOWN_SEQUENCE", 5, 404), numbers(8, 1)]
+        error = reason(client.sequence("orders").next)
+        assert error.reason == "UNKNOWN_SEQUENCE" and not error.retry and not error.unknown
+        answers[:] = [refuse("NO_LEADER"), refuse("COMMIT_UNKNOWN", 2, 500), {}]
+        error = reason(lambda: client.sequence("orders").set_next(5))  # not repeatable
+        assert error.reason == "COMMIT_UNKNOWN" and not error.retry and error.unknown
+        answers[:] = [refuse("RATE_LIMITED", 8, 429), numbers(9, 1)]
+        error = reason(client.sequence("orders").next)
+        assert error.reason == "RATE_LIMITED" and error.retry
+
+
+def test_broken_connection_after_the_request() -> None:
+    answers: list[Any] = []
+    with Member(lambda _: answers.pop(0)) as member, Client(member.address, timeout=5) as client:
+        answers[:] = [None, numbers(7, 1)]
+        assert client.sequence("orders").next() == 7
+        answers[:] = [None, {}]
+        error = reason(lambda: client.sequence("orders").set_next(5))
+        assert error.reason == "UNAVAILABLE" and error.unknown and not error.retry
+
+
+def test_deadline_holds_and_names_the_last_reason() -> None:
+    gate = threading.Event()
+    with Member(lambda _: gate.wait(10) and None) as slow, Client(slow.address) as client:
+        error = reason(lambda: client.next_id(timeout=0.2))
+        assert error.reason == "TIMEOUT" and error.unknown and error.retry and slow.address in str(error)
+        gate.set()
+    with Member(lambda _: refuse("NO_LEADER")) as member, Client(member.address) as client:
+        error = reason(lambda: client.next_id(timeout=0.2))
+        assert error.reason == "NO_LEADER" and error.retry
+
+
+def test_nobody_is_there() -> None:
+    with Member(one_id) as member:
+        pass
+    with Client(member.address) as client:
+        error = reason(lambda: client.next_id(timeout=0.2))
+    assert error.reason == "UNAVAILABLE" and not error.unknown and error.retry
+    assert f"no member can be reached (tried: {member.address}): connection refused" in str(error)
+
+
+def test_idle_connection_that_was_closed_is_not_used() -> None:
+    with Member(lambda _: {"sequence": {"generation": "1"}}) as member, Client(member.address) as client:
+        for _ in range(3):
+            client.sequence("orders").set_next(5)  # a request that must not be repeated
+            member.drop()
+            eventually(lambda: _readable(client))
+
+
+def _readable(client: Client) -> bool:
+    from snowraft._transport import _readable
+
+    idle = [c for connections in client._transport._idle.values() for _, c in connections]
+    return all(_readable(c) for c in idle)
+
+
+def test_members_are_learned_and_the_leader_preferred() -> None:
+    with Member(one_id) as a, Member(one_id) as b:
+        a_port, b_port = (int(m.address.rpartition(":")[2]) for m in (a, b))
+
+        ports = [(a_port - 1, False), (b_port - 1, True)]
+        members = [{"apiAddress": f"127.0.0.1:{port}", "leader": leads} for port, leads in ports]
+        for m in (a, b):
+            m.answer = lambda call: one_id(call) if "ids" in call.path else numbers(1, call.body["count"])
+            m.members = members
+        with Client(a.address) as client:
+            client.next_id()
+            eventually(lambda: len(client._core.standing.addresses()) == 2)
+            sequence = client.sequence("orders")
+            sequence.next()  # shows that the sequence is strict
+            before = len(a.of("/v1/sequences:next"))
+            for _ in range(5):
+                sequence.next()
+            assert len(a.of("/v1/sequences:next")) == before
+
+
+def test_concurrent_callers_share_calls() -> None:
+    gate, batches = threading.Event(), []
+    first = iter([1, 100, 1000, 10_000])
+
+    def answer(call: Call) -> Any:
+        gate.wait(10)
+        return numbers(next(first), call.body["count"])
+
+    with Member(answer) as member, Client(member.address, hooks=Hooks(on_batch=batches.append)) as client:
+        sequence, got = client.sequence("orders"), []
+        leaders = [threading.Thread(target=lambda: got.append(sequence.next())) for _ in range(40)]
+        for thread in leaders:
+            thread.start()
+        gate.set()
+        for thread in leaders:
+            thread.join()
+        assert len(got) == 40 and len(set(got)) == 40
+        calls = member.of("/v1/sequences:next")
+        assert len(calls) < 40 and sum(c.body["count"] for c in calls) == 40
+        assert sum(b.callers for b in batches if isinstance(b, Batch)) == 40
+
+
+def test_exhausted_batch_is_divided() -> None:
+    def answer(call: Call) -> Any:
+        if call.body["count"] > 1:
+            return refuse("SEQUENCE_EXHAUSTED", 11, 400)
+        return numbers(5, 1)
+
+    with Member(answer) as member, Client(member.address) as client:
+        sequence = client.sequence("orders")
+        assert sequence._calls.do(1)[0].first == 5
+        from snowraft._coalescer import _Shared
+
+        sequence._calls._open = batch = _Shared()
+        batch.join(1)
+        got: list[int] = []
+        thread = threading.Thread(target=lambda: got.append(sequence.next()))
+        thread.start()
+        eventually(lambda: batch.callers == 2)
+        sequence._calls._lead(batch)
+        thread.join()
+        assert got == [5]
+
+
+def test_request_id_goes_alone_and_unchanged() -> None:
+    with Member(lambda call: numbers(5, call.body["count"])) as member, Client(member.address) as client:
+        assert client.sequence("orders").take(2, request_id="cart-ß").first == 5
+        assert member.of("/v1/sequences:next")[0].body == {"sequence": "orders", "count": 2, "requestId": "cart-ß"}
+        assert reason(lambda: client.sequence("orders").next(request_id="")).reason == "INVALID_ARGUMENT"
+        assert reason(lambda: client.sequence("orders").next(request_id="é" * 33)).reason == "INVALID_ARGUMENT"
+
+
+ID_ANSWERS = [
+    {"ranges": []},
+    {"ranges": [{"first": "0", "count": 2, "step": "1"}]},
+    {"ranges": [{"first": "-5", "count": 2, "step": "1"}]},
+    {"ranges": [{"first": "1", "count": 1, "step": "1"}, {"first": "1", "count": 1, "step": "1"}]},
+    {"ranges": [{"first": "1", "count": 1, "step": "2"}, {"first": "2", "count": 1, "step": "1"}]},
+    {"ranges": [{"first": "1", "count": 2, "step": "0"}]},
+    {"ranges": [{"first": str((1 << 63) - 1), "count": 2, "step": "1"}]},
+    {"ranges": [{"first": "1", "count": 1e6, "step": "1"}]},
+    {"ranges": [{"first": "1", "count": True, "step": "1"}]},
+    {"ranges": "x"},
+    {"ranges": [None]},
+    [],
+    "text",
+    {"ranges": [{"first": "9" * 10_000, "count": 2, "step": "1"}]},
+]
+
+
+@pytest.mark.parametrize("answer", ID_ANSWERS, ids=[str(n) for n in range(len(ID_ANSWERS))])
+def test_impossible_ids_are_refused(answer: Any) -> None:
+    with Member(lambda _: (200, answer)) as member, Client(member.address) as client:
+        error = reason(lambda: client.ids(2))
+        assert error.reason == "INTERNAL" and "invalid response of a member" in str(error)
+
+
+NUMBER_ANSWERS = [
+    numbers(1, 3),
+    numbers(1, 2, increment="0"),
+    numbers((1 << 63) - 1, 2),
+    numbers(1, 2, texts=["1"]),
+    numbers(1, 2, texts=[1, 2]),
+    numbers(1, 2, period="tomorrow"),
+    numbers(1, 2) | {"first": "1e3"},
+]
+
+
+@pytest.mark.parametrize("answer", NUMBER_ANSWERS, ids=[str(n) for n in range(len(NUMBER_ANSWERS))])
+def test_impossible_numbers_are_refused(answer: Any) -> None:
+    with Member(lambda _: answer) as member, Client(member.address) as client:
+        assert reason(lambda: client.sequence("orders").take(2)).reason == "INTERNAL"
+
+
+HOSTILE = [
+    b"",
+    b"\x16\x03\x01",
+    b"SSH-2.0-OpenSSH\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n",
+    b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 5000,
+    b"HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + b"[" * 50_000,
+    b"HTTP/1.1 100 Continue\r\n\r\n",
+    b"HTTP/1.1 302 Found\r\nLocation: http://evil.example/\r\nContent-Length: 0\r\n\r\n",
+    b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>",
+]
+
+
+@pytest.mark.parametrize("data", HOSTILE, ids=[str(n) for n in range(len(HOSTILE))])
+def test_hostile_bytes(data: bytes) -> None:
+    with Member(lambda _: data) as member, Client(member.address) as client:
+        error = reason(lambda: client.next_id(timeout=0.3))
+        assert error.reason in ("UNAVAILABLE", "INTERNAL", "TIMEOUT") and error.unknown
+
+
+def test_requests_that_can_never_succeed_are_not_sent() -> None:
+    with Member(one_id) as member, Client(member.address) as client:
+        for call in (
+            lambda: client.ids(0),
+            lambda: client.ids(1_000_001),
+            lambda: client.ids(1, after=-1),
+            lambda: client.uuids(0),
+            lambda: client.sequence("s").take(0),
+            lambda: client.sequence("s").texts(1001),
+        ):
+            assert reason(call).reason == "INVALID_ARGUMENT"
+        assert not member.paths()
+
+
+@pytest.mark.parametrize("address", ["", "host", "host:", ":7701", "host:0", "host:70000", "a b:1", "http://host:1"])
+def test_addresses(address: str) -> None:
+    with pytest.raises(ValueError, match="host:port"):
+        Client(address)
+
+
+def test_closed() -> None:
+    client = Client("127.0.0.1:1")
+    client.close()
+    assert reason(client.next_id).reason == "CLOSED"
+    assert reason(client.generator).reason == "CLOSED"

@@ -1,0 +1,191 @@
+"""Process images: children of forks, by Python and in C."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from array import array
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from fake import one_id
+from test_generator import Cluster, open_generator
+
+from snowraft import Client, SnowraftError, _image
+
+if not hasattr(os, "fork"):
+    pytest.skip("no fork", allow_module_level=True)
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    c = Cluster()
+    with c.member:
+        yield c
+
+
+def in_child(what: Callable[[], Any], fork: Callable[[], int] = os.fork) -> Any:
+    """Returns the result of a function in a child. A child that hangs is a test that hangs: alarm ends it."""
+    receive, send = os.pipe()
+    pid = fork()
+    if pid == 0:
+        result: Any = "failed"
+        try:
+            signal.alarm(30)
+            result = what()
+        except BaseException as e:
+            result = repr(e)
+        finally:
+            os.write(send, json.dumps(result).encode())
+            os._exit(0)
+    os.close(send)
+    with os.fdopen(receive, "rb") as stream:
+        content = stream.read()
+    assert os.waitpid(pid, 0)[1] == 0, "the child did not end in time"
+    return json.loads(content)
+
+
+def quiet_fork() -> int:
+    """Forks without the hook of the package, as libraries in C do. Only the mark shows the fork.
+
+    A fork in C with the threads of Python waiting for its lock can leave the child without a thread that has it.
+    """
+    hooked = list(_image._inheritors)
+    _image._inheritors.clear()
+    pid = os.fork()
+    for inheritor in hooked if pid else ():
+        _image._inheritors.add(inheritor)
+    return pid
+
+
+def refusal(call: Callable[[], Any]) -> str:
+    try:
+        call()
+    except SnowraftError as e:
+        return e.reason
+    return "none"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_200_forks_while_threads_issue(cluster: Cluster) -> None:
+    client, generator = open_generator(cluster)
+    with client:
+        generator.ready(5)
+        stop = threading.Event()
+        issued: list[array[int]] = []
+
+        def work() -> None:
+            mine = array("q")
+            while not stop.is_set():
+                mine.extend(generator.next() for _ in range(100))
+                time.sleep(0)  # lets the thread that forks run
+            issued.append(mine)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)  # otherwise each step of this thread waits for eight others
+        refused = [in_child(lambda: [refusal(generator.next) for _ in range(3)]) for _ in range(200)]
+        sys.setswitchinterval(interval)
+        stop.set()
+        for thread in threads:
+            thread.join(30)
+        assert refused == [["UNAVAILABLE"] * 3] * 200
+        ids = [id for mine in issued for id in mine]
+        assert len(issued) == 8 and ids and len(set(ids)) == len(ids)
+        generator.next()
+        assert not cluster.released
+
+
+@pytest.mark.parametrize("fork", [os.fork, quiet_fork], ids=["os.fork", "without hook"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_child_leases_its_own_worker(cluster: Cluster, fork: Callable[[], int]) -> None:
+    client, generator = open_generator(cluster)
+    with client:
+        generator.ready(5)
+        before = generator.next()
+
+        def child() -> list[Any]:
+            found: list[Any] = [refusal(generator.next), refusal(lambda: generator.next(5))]
+            generator.ready(10)
+            found += [generator.next(), generator.lanes()[0].token]
+            generator.close(5)
+            return found
+
+        first, with_floor, id, token = in_child(child, fork)
+        assert (first, with_floor) == ("UNAVAILABLE", "UNAVAILABLE")
+        assert id >> 12 & 1023 != before >> 12 & 1023 and token == 2
+        assert [r["token"] for r in cluster.released] == ["2"]
+        nonces = {r["nonce"] for r in cluster.requests("acquire")}
+        assert len(nonces) == 2
+        assert generator.next() > before  # the parent goes on
+
+
+def test_child_that_closes_releases_nothing(cluster: Cluster) -> None:
+    client, generator = open_generator(cluster)
+    with client:
+        generator.ready(5)
+        generator.next()
+
+        def child() -> str:
+            generator.close(5)
+            client.close()
+            return refusal(generator.next)
+
+        assert in_child(child) == "CLOSED"
+        assert in_child(child, quiet_fork) == "CLOSED"
+        assert not cluster.released
+        generator.next()
+    assert [r["token"] for r in cluster.released] == ["1"]
+
+
+@pytest.mark.parametrize("fork", [os.fork, quiet_fork], ids=["os.fork", "without hook"])
+def test_connections_are_not_shared(cluster: Cluster, fork: Callable[[], int]) -> None:
+    cluster.member.answer = one_id
+    with Client(cluster.member.address) as client:
+        client.next_id(timeout=5)
+
+        def child() -> int:
+            client.next_id(timeout=5)
+            return client.next_id(timeout=5)
+
+        assert in_child(child, fork) == 1
+        client.next_id(timeout=5)
+        calls = cluster.member.of("/v1/ids:generate")
+        assert not {calls[1].connection, calls[2].connection} & {calls[0].connection, calls[3].connection}
+
+
+def test_buffered_ids_are_not_shared(cluster: Cluster) -> None:
+    count = iter(range(1, 1 << 30, 1000))
+    cluster.member.answer = lambda call: {
+        "ranges": [{"first": str(next(count)), "count": call.body["count"], "step": "1"}]
+    }
+    with Client(cluster.member.address) as client:
+        buffer = client.buffer(100)
+        buffer.ready(5)
+        mine = [buffer.next() for _ in range(50)]
+        for fork in (os.fork, quiet_fork):
+            theirs = in_child(lambda: [buffer.next(timeout=10) for _ in range(50)], fork)
+            assert len(theirs) == 50 and not set(mine) & set(theirs)
+            mine += [*theirs, buffer.next()]
+        assert len(set(mine)) == len(mine)
+
+
+def test_mark_without_help_of_the_kernel() -> None:
+    mark = _image._Pid()
+    assert mark[0] == 1
+    assert in_child(lambda: mark[0]) == 0
+    page = _image.mark()
+    assert page[0] == 1
+    assert in_child(lambda: page[0]) == 0
+    pid = ctypes.PyDLL(None).fork()
+    if pid == 0:
+        os._exit(page[0])
+    assert os.waitpid(pid, 0)[1] == 0

@@ -1,0 +1,356 @@
+"""A generator against a scripted member."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fake import Call, Member, refuse
+from kit import FakeClock, eventually
+
+from snowraft import Client, Generator, SnowraftError, SystemClock
+
+LAYOUT = {
+    "name": "default",
+    "fields": [{"kind": "time", "bits": 41}, {"kind": "worker", "bits": 10}, {"kind": "sequence", "bits": 12}],
+    "unitMs": "1",
+    "epochAtMs": "1735689600000",
+    "datacenter": "0",
+    "spread": "1024",
+    "leaseOnly": False,
+}
+EPOCH = 1735689600000
+
+
+class Cluster:
+    """Grants windows by the clock that requests carry, and can be told to misbehave."""
+
+    def __init__(self) -> None:
+        self.window_ms = 600_000
+        self.replies: list[Any] = []  # for the next requests for windows: "lost", "late", or an answer
+        self.grants: list[dict[str, str]] = []
+        self.extensions: dict[str, dict[str, str]] = {}  # by extension ID
+        self.token = 0
+        self.released: list[dict[str, Any]] = []
+        self.sealed = False
+        self.observed_ms = 0
+        self.gate = threading.Event()
+        self.member = Member(self.answer)
+
+    def answer(self, call: Call) -> Any:
+        if self.sealed and call.path != "/v1/status":
+            return refuse("SET_BACK", 9, 400)
+        if call.path.startswith("/v1/layouts/"):
+            return {"layout": LAYOUT}
+        if call.path == "/v1/workers:release":
+            self.released.append(call.body)
+            return {}
+        if call.path == "/v1/workers:acquire":
+            self.token += 1
+            start = int(call.body["clockAtMs"]) - EPOCH
+            return self.reply(call, self.grant(self.token, start, start + self.window_ms))
+        if call.path == "/v1/workers:extend":
+            grant = self.extensions.get(call.body["extensionId"])
+            if grant is None:
+                if call.body["untilTick"] != self.grants[-1]["untilTick"]:
+                    return refuse("WINDOW_MISMATCH", 10, 409)
+                until = int(call.body["untilTick"]) + self.window_ms
+                grant = self.grant(int(call.body["token"]), int(self.grants[-1]["fromTick"]), until)
+                self.extensions[call.body["extensionId"]] = grant
+            return self.reply(call, grant)
+        return refuse("PERMISSION_DENIED", 7, 403)
+
+    def grant(self, token: int, from_tick: int, until_tick: int) -> dict[str, str]:
+        grant = {
+            "worker": str(token % 1024),
+            "token": str(token),
+            "fromTick": str(from_tick),
+            "untilTick": str(until_tick),
+            "observedClockAtMs": str(self.observed_ms),
+            "maxWindowMs": "600000",
+        }
+        self.grants.append(grant)
+        return grant
+
+    def reply(self, call: Call, grant: dict[str, str]) -> Any:
+        how = self.replies.pop(0) if self.replies else None
+        if how == "lost":
+            return None
+        if how == "late":
+            self.gate.wait(10)
+        return how if isinstance(how, (tuple, bytes)) else {"grant": grant}
+
+    def requests(self, kind: str) -> list[dict[str, Any]]:
+        return [c.body for c in self.member.of(f"/v1/workers:{kind}")]
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    c = Cluster()
+    with c.member:
+        yield c
+        c.gate.set()
+
+
+def open_generator(cluster: Cluster, clock: Any = None, **options: Any) -> tuple[Client, Generator]:
+    client = Client(cluster.member.address, timeout=5)
+    return client, client.generator(clock=clock, **options)
+
+
+def test_issues_and_releases_after_the_last_tick(cluster: Cluster) -> None:
+    clock = FakeClock()
+    client, generator = open_generator(cluster, clock, holder="shop-1")
+    with client:
+        generator.ready(5)
+        assert not cluster.released
+        ids = [generator.next() for _ in range(5)]
+        assert ids == sorted(set(ids))
+        tick = ids[-1] >> 22
+        assert generator.take(5000)[-1] >> 22 == tick + 1
+    assert [r["nextTick"] for r in cluster.released] == [str(tick + 2)]
+    acquired = cluster.requests("acquire")
+    assert len(acquired) == 1 and acquired[0]["holder"] == "shop-1/0" and acquired[0]["clockAtMs"] == str(clock.wall)
+    assert acquired[0]["nonce"] == cluster.released[0]["nonce"]
+    with pytest.raises(SnowraftError) as raised:
+        generator.next()
+    assert raised.value.reason == "CLOSED"
+
+
+def test_nothing_is_issued_at_the_end_of_the_window(cluster: Cluster) -> None:
+    clock = FakeClock()
+    cluster.window_ms = 1000
+    client, generator = open_generator(cluster, clock)
+    with client:
+        generator.ready(5)
+        cluster.replies = ["lost"] * 1000
+        until = int(cluster.grants[0]["untilTick"])
+        clock.pass_ms(999)
+        last = [generator.next(timeout=0) for _ in range(3)]
+        assert {id >> 22 for id in last} == {until - 1}
+        clock.pass_ms(1)
+        with pytest.raises(SnowraftError) as raised:
+            generator.next(timeout=0)
+        assert raised.value.reason == "WINDOW_ENDED" and raised.value.retry
+        cluster.replies = []
+        generator.ready(5)
+        assert generator.next() >> 22 >= until
+
+
+def test_lost_reply_of_an_extension_is_repeated(cluster: Cluster) -> None:
+    clock = FakeClock()
+    cluster.window_ms = 2000
+    client, generator = open_generator(cluster, clock)
+    with client:
+        generator.ready(5)
+        first = int(cluster.grants[0]["untilTick"])
+        cluster.replies = ["lost", "lost"]
+        clock.pass_ms(2000)
+        with pytest.raises(SnowraftError):
+            generator.next(timeout=0)
+        eventually(lambda: len(cluster.requests("extend")) >= 3)
+        generator.ready(5)
+        sent = cluster.requests("extend")
+        assert sent[0]["extensionId"] != "0"
+        assert len({r["extensionId"] for r in sent[:3]}) == 1 and len({r["untilTick"] for r in sent[:3]}) == 1
+        assert generator.lanes()[0].until_tick == first + 2000
+        clock.pass_ms(2000)
+        with pytest.raises(SnowraftError):
+            generator.next(timeout=0)
+        eventually(lambda: len(cluster.requests("extend")) >= 4)
+        assert cluster.requests("extend")[3]["extensionId"] != sent[0]["extensionId"]
+
+
+def test_lost_reply_of_an_acquisition_is_a_lost_grant(cluster: Cluster) -> None:
+    cluster.replies = ["lost"]
+    client, generator = open_generator(cluster)
+    with client:
+        generator.ready(5)
+        assert len(cluster.requests("acquire")) == 2
+        assert generator.lanes()[0].token == 2
+        assert generator.next() >> 12 & 1023 == 2
+    assert [r["token"] for r in cluster.released] == ["2"]
+
+
+def test_late_reply_extends_from_its_end(cluster: Cluster) -> None:
+    clock = FakeClock()
+    cluster.window_ms = 2000
+    client, generator = open_generator(cluster, clock)
+    with client:
+        generator.ready(5)
+        cluster.replies = ["late"]
+        until = int(cluster.grants[0]["untilTick"])
+        clock.pass_ms(1999)
+        generator.next(timeout=0)
+        clock.pass_ms(1)
+        with pytest.raises(SnowraftError):
+            generator.next(timeout=0)
+        eventually(lambda: len(cluster.grants) == 2)
+        with pytest.raises(SnowraftError):  # granted, but the reply is not here yet
+            generator.next(timeout=0)
+        cluster.gate.set()
+        generator.ready(5)
+        assert generator.next(timeout=0) >> 22 == until
+
+
+def test_lost_worker_is_replaced(cluster: Cluster) -> None:
+    clock = FakeClock()
+    cluster.window_ms = 2000
+    client, generator = open_generator(cluster, clock)
+    with client:
+        generator.ready(5)
+        cluster.replies = [refuse("WINDOW_MISMATCH", 10, 409)]
+        clock.pass_ms(2000)
+        with pytest.raises(SnowraftError):
+            generator.next(timeout=0)
+        eventually(lambda: generator.lanes()[0].token == 2)
+        assert generator.next() >> 12 & 1023 == 2
+    assert [r["token"] for r in cluster.released] == ["2"]  # a lost worker is not released
+
+
+def test_clock_ahead_behind_and_jumping(cluster: Cluster) -> None:
+    clock = FakeClock()
+    client, generator = open_generator(cluster, clock)
+    with client:
+        generator.ready(5)
+        generator.next()
+        for wall, reason in ((501, "CLOCK_SKEW"), (3_600_000, "CLOCK_SKEW"), (-1001, "CLOCK_BEHIND")):
+            clock.wall += wall
+            with pytest.raises(SnowraftError) as raised:
+                generator.next(timeout=0)
+            assert raised.value.reason == reason and raised.value.retry and "correct the clock" in str(raised.value)
+            clock.wall -= wall
+            generator.next(timeout=0)
+
+
+def test_observed_clock_of_a_grant_is_respected(cluster: Cluster) -> None:
+    clock = FakeClock()
+    cluster.observed_ms = clock.wall + 1500
+    client, generator = open_generator(cluster, clock)
+    with client:
+        with pytest.raises(SnowraftError) as raised:
+            generator.ready(0.5)
+        assert raised.value.reason == "CLOCK_BEHIND"
+        clock.pass_ms(1501)
+        generator.ready(5)
+
+
+def test_sealed_cluster_stops_at_once(cluster: Cluster) -> None:
+    client, generator = open_generator(cluster)
+    with client:
+        generator.ready(5)
+        generator.next()
+        cluster.sealed = True
+        with pytest.raises(SnowraftError):
+            client.next_id()  # any call shows it
+        with pytest.raises(SnowraftError) as raised:
+            generator.next(timeout=0)
+        assert raised.value.reason == "SET_BACK" and not raised.value.retry
+        cluster.sealed = False  # restored
+        eventually(lambda: generator.problem() is None)
+        assert generator.lanes()[0].token > 1
+
+
+def test_seal_in_the_answer_to_an_extension(cluster: Cluster) -> None:
+    clock = FakeClock()
+    cluster.window_ms = 2000
+    client, generator = open_generator(cluster, clock)
+    with client:
+        generator.ready(5)
+        cluster.sealed = True
+        clock.pass_ms(1500)  # the extension is due, and much of the window is left
+        generator.next(timeout=0)
+        generator._life.lanes[0].kick()
+        eventually(lambda: generator.problem() is not None)
+        with pytest.raises(SnowraftError) as raised:
+            generator.next(timeout=0)
+        assert raised.value.reason == "SET_BACK"
+
+
+def test_impossible_grants_are_ignored(cluster: Cluster) -> None:
+    now = SystemClock.wall_ns() // 1_000_000 - EPOCH
+    good = cluster.grant(7, now, now + 600_000)
+    bad = [
+        {"worker": "1024"},
+        {"token": "0"},
+        {"untilTick": str(now)},
+        {"fromTick": "-1"},
+        {"untilTick": str(1 << 41 | 1)},
+        {"worker": "x"},
+        {"worker": None},
+        {"worker": 1.5},
+        {"token": str(1 << 64)},
+    ]
+    cluster.replies = [(200, {"grant": good | change}) for change in bad] + [b"HTTP/1.1 200 OK\r\n\r\nnonsense", (200, [])]
+    client, generator = open_generator(cluster)
+    with client:
+        generator.ready(20)
+        assert len(cluster.requests("acquire")) == len(bad) + 3
+        assert generator.lanes()[0].token == len(bad) + 3
+        generator.next()
+
+
+def test_event_loop_is_never_blocked(cluster: Cluster) -> None:
+    cluster.replies = ["late"]
+    client, generator = open_generator(cluster)
+    with client:
+
+        async def call() -> str:
+            with pytest.raises(SnowraftError) as raised:
+                generator.next()
+            return raised.value.reason
+
+        assert asyncio.run(call()) == "WINDOW_ENDED"
+        cluster.gate.set()
+        generator.ready(5)
+
+
+def test_threads_get_different_ids(cluster: Cluster) -> None:
+    client, generator = open_generator(cluster, lanes=2)
+    with client:
+        generator.ready(5)
+        got: list[list[int]] = []
+        threads = [
+            threading.Thread(target=lambda: got.append([generator.next() for _ in range(5000)])) for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert all(ids == sorted(ids) for ids in got)
+        assert len({id for ids in got for id in ids}) == 40_000
+
+
+def test_after_is_a_floor(cluster: Cluster) -> None:
+    client, generator = open_generator(cluster)
+    with client:
+        generator.ready(5)
+        id = generator.next()
+        floor = (id >> 22) + 2 << 22 | 1023 << 12 | 77
+        assert generator.next(floor) > floor
+        with pytest.raises(SnowraftError) as raised:
+            generator.next((id >> 22) + 3_600_000 << 22)
+        assert raised.value.reason == "INVALID_ARGUMENT"
+
+
+def test_default_clock_is_the_systems() -> None:
+    clock = SystemClock()
+    before, mono = time.time_ns(), time.monotonic_ns()
+    wall, boot = clock.wall_ns(), clock.monotonic_ns()
+    assert before <= wall <= time.time_ns()
+    assert boot >= mono and clock.monotonic_ns() >= boot
+
+
+def test_unknown_layout_fails_at_once(cluster: Cluster) -> None:
+    cluster.member.answer = lambda call: refuse("UNKNOWN_LAYOUT", 5, 404)
+    client, generator = open_generator(cluster)
+    with client:
+        with pytest.raises(SnowraftError) as raised:
+            generator.ready(10)
+        assert raised.value.reason == "UNKNOWN_LAYOUT"
+        with pytest.raises(SnowraftError) as raised:
+            generator.next()
+        assert raised.value.reason == "UNKNOWN_LAYOUT"
