@@ -9,7 +9,7 @@ import pytest
 from fake import Call, Member, one_id, refuse
 from kit import eventually
 
-from snowraft import Batch, Client, Hooks, SnowraftError, Try
+from snowraft import Batch, Client, Hooks, Numbers, SnowraftError, Try
 
 
 def reason(call: Any) -> SnowraftError:
@@ -122,7 +122,7 @@ def test_members_are_learned_and_the_leader_preferred() -> None:
 
 
 def test_concurrent_callers_share_calls() -> None:
-    gate, batches = threading.Event(), []
+    gate, batches = threading.Event(), list[Batch]()
     first = iter([1, 100, 1000, 10_000])
 
     def answer(call: Call) -> Any:
@@ -130,8 +130,9 @@ def test_concurrent_callers_share_calls() -> None:
         return numbers(next(first), call.body["count"])
 
     with Member(answer) as member, Client(member.address, hooks=Hooks(on_batch=batches.append)) as client:
-        sequence, got = client.sequence("orders"), []
-        leaders = [threading.Thread(target=lambda: got.append(sequence.next())) for _ in range(40)]
+        sequence, got = client.sequence("orders"), list[int]()
+        take = lambda: got.append(sequence.next())
+        leaders = [threading.Thread(target=take) for _ in range(40)]
         for thread in leaders:
             thread.start()
         gate.set()
@@ -140,7 +141,7 @@ def test_concurrent_callers_share_calls() -> None:
         assert len(got) == 40 and len(set(got)) == 40
         calls = member.of("/v1/sequences:next")
         assert len(calls) < 40 and sum(c.body["count"] for c in calls) == 40
-        assert sum(b.callers for b in batches if isinstance(b, Batch)) == 40
+        assert sum(b.callers for b in batches) == 40
 
 
 def test_exhausted_batch_is_divided() -> None:
@@ -154,7 +155,8 @@ def test_exhausted_batch_is_divided() -> None:
         assert sequence._calls.do(1)[0].first == 5
         from snowraft._coalescer import _Shared
 
-        sequence._calls._open = batch = _Shared()
+        batch: _Shared[Numbers] = _Shared()
+        sequence._calls._open = batch
         batch.join(1)
         got: list[int] = []
         thread = threading.Thread(target=lambda: got.append(sequence.next()))

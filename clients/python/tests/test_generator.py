@@ -273,7 +273,7 @@ def test_seal_in_the_answer_to_an_extension(cluster: Cluster) -> None:
 def test_impossible_grants_are_ignored(cluster: Cluster) -> None:
     now = SystemClock.wall_ns() // 1_000_000 - EPOCH
     good = cluster.grant(7, now, now + 600_000)
-    bad = [
+    bad: list[dict[str, Any]] = [
         {"worker": "1024"},
         {"token": "0"},
         {"untilTick": str(now)},

@@ -30,6 +30,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
 _CONNECT_LIMIT = 1.0  # seconds to accept a connection while other members are left
 _SUSPICIOUS = 0.1  # a timeout shorter than this shows nothing about a member
 _MOST_NAMED = 5
+NO_ANSWER, NO_CONNECTION = "no answer in time", "no connection in time"
 
 
 @dataclass(frozen=True)
@@ -148,12 +149,13 @@ class Core:
             if self.trust.pinned and self.trust.context is None:
                 asked = True
                 yield from self._request_ca(address, until, connect_until)
+            used = self.trust.context
             left = max(1, int((until - time.monotonic()) * 1000))
             headers = [("Grpc-Timeout", f"{min(left, 25_000)}m")]
             if self.trust.token:
                 headers.append(("Authorization", f"Bearer {self.trust.token}"))
-            if receipt := self.receipts.latest:
-                headers.append(("Snowraft-Receipt", receipt))
+            if method.receipt:
+                headers.append(("Snowraft-Receipt", self.receipts.latest))
             request = Request(method.verb, path, content, tuple(headers))
             try:
                 response = yield Exchange(
@@ -163,7 +165,8 @@ class Core:
             except Broken as broken:
                 if broken.stranger and self.trust.pinned and not asked:
                     asked = True
-                    if (yield from self._request_ca(address, until, connect_until)):
+                    yield from self._request_ca(address, until, connect_until)
+                    if self.trust.context is not used:  # this call has learned the CA, or another one
                         continue
                 raise self._broken(method, address, broken) from None
         assert response is not None
@@ -172,7 +175,7 @@ class Core:
         self.receipts.keep(answer.get("receipt"))
         return answer
 
-    def _request_ca(self, address: str, until: float, connect_until: float) -> Flow[bool]:
+    def _request_ca(self, address: str, until: float, connect_until: float) -> Flow[None]:
         """Requests the CA of a server over a connection that is not verified and carries no token."""
         request = Request("GET", methods.GET_CA.path, close=True)
         try:
@@ -182,10 +185,11 @@ class Core:
             raise self._broken(methods.GET_CA, address, Broken(text, sent=False, late=broken.late)) from None
         assert response is not None
         if response.status == 200 and self.trust.learn(response.body):
-            return True
+            return
+        if response.status in (429, 503):
+            self._answer(methods.GET_CA, address, response)  # raises why the member does not answer now
         if self.trust.context is None:
             raise self._broken(methods.GET_CA, address, _stranger())
-        return False
 
     def _broken(self, method: Method, address: str, broken: Broken) -> SnowraftError:
         if broken.stranger and self.trust.pinned:
@@ -194,7 +198,7 @@ class Core:
         self.standing.suspect(address)
         late = broken.late and broken.sent
         return SnowraftError(
-            "no answer in time" if late else str(broken),
+            NO_ANSWER if late else str(broken),
             reason=reasons.TIMEOUT if late else reasons.UNAVAILABLE,
             retry=method.harmless or not broken.sent,
             unknown=broken.sent,
@@ -214,6 +218,9 @@ class Core:
             return _raise(error)
         if response.status == 200:
             error = malformed("no JSON object")
+        elif b"HTTP request to an HTTPS server" in response.body:
+            text = "the port speaks TLS; use a token with a pin, or give a CA"
+            error = SnowraftError(text, reason=reasons.UNAVAILABLE)
         else:  # a proxy may have forwarded the request
             text = f"not a Snowraft member (possibly a proxy): status {response.status}"
             error = SnowraftError(text, reason=reasons.UNAVAILABLE, retry=method.harmless, unknown=True)
@@ -281,11 +288,12 @@ class _Tries:
         self._before, self._former, self._round = self.specific(), self._round, []
 
     def specific(self) -> SnowraftError:
-        """Returns the latest error with a reason of a member or, without one, the latest."""
+        """Returns the latest error with a reason of a member or, without one, the latest that shows more than the time."""
         best = self._before
         own = (reasons.TIMEOUT, reasons.UNAVAILABLE)
         for error in self._round:
-            if best is None or error.reason not in own or best.reason in own:
+            late = error.message in (NO_ANSWER, NO_CONNECTION)
+            if best is None or error.reason not in own or best.reason in own and not late:
                 best = error
         assert best is not None
         return best

@@ -92,7 +92,8 @@ class Reader:
             if len(self._data) > MAX_HEAD:
                 raise ProtocolError("headers too long")
             if self._data and not b"HTTP/1.".startswith(self._data[:7]):
-                raise ProtocolError("not HTTP")
+                grpc = self._data[3:5] == b"\x04\x00"  # the settings of HTTP/2
+                raise ProtocolError("the port speaks gRPC; use the port for HTTP, 7701 by default" if grpc else "not HTTP")
             return False
         lines = self._data[:end].decode("latin-1").split("\r\n")
         del self._data[: end + 4]

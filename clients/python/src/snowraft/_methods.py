@@ -32,6 +32,7 @@ class Method:
     repeat: Repeat = Repeat.HARMLESS
     leader: bool = False  # the leader serves it; other members forward it
     try_timeout: float = MEMORY_TIMEOUT  # seconds until another member is tried; 0: until the deadline
+    receipt: bool = False  # the answer has a receipt if the request brings one, which may be empty
 
     @property
     def harmless(self) -> bool:
@@ -49,8 +50,14 @@ class Method:
         return False
 
 
-def _leader(verb: str, path: str, repeat: Repeat = Repeat.HARMLESS, try_timeout: float = LEADER_TIMEOUT) -> Method:
-    return Method(verb, path, repeat, leader=True, try_timeout=try_timeout)
+def _leader(
+    verb: str,
+    path: str,
+    repeat: Repeat = Repeat.HARMLESS,
+    try_timeout: float = LEADER_TIMEOUT,
+    receipt: bool = False,
+) -> Method:
+    return Method(verb, path, repeat, True, try_timeout, receipt)
 
 
 GENERATE_IDS = Method("POST", "/v1/ids:generate")
@@ -58,8 +65,8 @@ GENERATE_UUIDS = Method("POST", "/v1/uuids:generate")
 GET_LAYOUT = Method("GET", "/v1/layouts/")
 LIST_LAYOUTS = Method("GET", "/v1/layouts")
 CREATE_LAYOUT = _leader("POST", "/v1/layouts", try_timeout=0)  # waits for other members
-ACQUIRE_WORKER = _leader("POST", "/v1/workers:acquire", Repeat.NEVER)
-EXTEND_WINDOW = _leader("POST", "/v1/workers:extend", Repeat.NEVER)
+ACQUIRE_WORKER = _leader("POST", "/v1/workers:acquire", Repeat.NEVER, receipt=True)
+EXTEND_WINDOW = _leader("POST", "/v1/workers:extend", Repeat.NEVER, receipt=True)
 RELEASE_WORKER = _leader("POST", "/v1/workers:release", Repeat.UNDONE, try_timeout=0)
 NEXT_NUMBERS = Method("POST", "/v1/sequences:next", try_timeout=LEADER_TIMEOUT)
 GET_LAST = Method("GET", "/v1/sequences:last", try_timeout=LEADER_TIMEOUT)
@@ -70,8 +77,8 @@ FORCE_SEQUENCE = _leader("POST", "/v1/sequences", Repeat.UNDONE, try_timeout=0) 
 UPDATE_SEQUENCE = _leader("PATCH", "/v1/sequences/", Repeat.UNDONE, try_timeout=0)
 DELETE_SEQUENCE = _leader("DELETE", "/v1/sequences/", Repeat.UNDONE, try_timeout=0)
 SET_NEXT = _leader("POST", "/v1/sequences:setNext", Repeat.UNDONE, try_timeout=0)
-ALLOCATE_BLOCK = _leader("POST", "/v1/blocks:allocate")
+ALLOCATE_BLOCK = _leader("POST", "/v1/blocks:allocate", receipt=True)
 RETURN_BLOCK = _leader("POST", "/v1/blocks:return", Repeat.UNDONE, try_timeout=0)
-LIST_MEMBERS = Method("GET", "/v1/members")
-GET_STATUS = Method("GET", "/v1/status")
+LIST_MEMBERS = Method("GET", "/v1/members", receipt=True)
+GET_STATUS = Method("GET", "/v1/status", receipt=True)
 GET_CA = Method("GET", "/v1/ca")

@@ -67,21 +67,20 @@ class Trust:
         """Takes the answer of GET /v1/ca. Returns whether it has a CA that a pin names and that was not known."""
         try:
             pem = json.loads(answer)["ca"]
-            found = _certificates(pem.encode("ascii"))
-        except (ValueError, KeyError, TypeError, AttributeError):
+            return self._trust(_certificates(pem.encode("ascii")))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ssl.SSLError):
             return False
-        return self._trust(found)
 
     def _trust(self, found: list[bytes]) -> bool:
         new = {pin: der for der in found if (pin := pin_of(der)) in self.pins and pin not in self._authorities}
         if not new:
             return False
-        self._authorities |= new
         context = _base_context()
-        for der in self._authorities.values():
+        for der in (*self._authorities.values(), *new.values()):
             context.load_verify_locations(cadata=der)
         context.verify_mode = ssl.CERT_REQUIRED
         context.verify_flags = ssl.VerifyFlags(int(context.verify_flags) | _NO_CHECK_TIME)
+        self._authorities |= new
         self.context = context
         return True
 

@@ -9,7 +9,7 @@ import threading
 import time
 from typing import TypeVar
 
-from ._core import Broken, Exchange, Flow, Pause
+from ._core import NO_ANSWER, NO_CONNECTION, Broken, Exchange, Flow, Pause
 from ._http11 import ProtocolError, Reader, Response
 from ._standing import is_loopback, parse_address
 
@@ -124,7 +124,7 @@ def _connect(x: Exchange, host: str, port: int) -> socket.socket:
     try:
         connection = socket.create_connection((host, port), _left(x.connect_until))
     except TimeoutError:
-        raise Broken("no connection in time", sent=False, late=True) from None
+        raise Broken(NO_CONNECTION, sent=False, late=True) from None
     except OSError as e:
         raise Broken(plain(e), sent=False) from None
     try:
@@ -137,7 +137,7 @@ def _connect(x: Exchange, host: str, port: int) -> socket.socket:
         return x.secured.context.wrap_socket(connection, server_hostname=x.secured.server_name or host)
     except TimeoutError:
         connection.close()
-        raise Broken("no connection in time", sent=False, late=True) from None
+        raise Broken(NO_CONNECTION, sent=False, late=True) from None
     except OSError as e:
         connection.close()
         stranger = isinstance(e, ssl.SSLCertVerificationError)
@@ -159,7 +159,7 @@ def _converse(connection: socket.socket, x: Exchange) -> Response:
             if response is not None:
                 return response
     except TimeoutError:
-        raise Broken("no answer in time", sent=True, late=True) from None
+        raise Broken(NO_ANSWER, sent=True, late=True) from None
     except ProtocolError as e:
         raise Broken(f"not a Snowraft member (possibly a proxy): {e}", sent=True) from None
     except OSError as e:

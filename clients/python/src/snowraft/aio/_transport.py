@@ -9,7 +9,7 @@ import time
 from typing import TypeVar
 
 from .. import _image
-from .._core import Broken, Exchange, Flow, Pause
+from .._core import NO_ANSWER, NO_CONNECTION, Broken, Exchange, Flow, Pause
 from .._http11 import ProtocolError, Reader, Response
 from .._standing import is_loopback, parse_address
 from .._transport import CLEAR_TEXT, IDLE_LIMIT, MOST_IDLE, READ_SIZE, plain
@@ -103,7 +103,7 @@ async def _connect(x: Exchange) -> _Streams:
         opening = asyncio.open_connection(host, port, ssl=context, server_hostname=name)
         reader, writer = await asyncio.wait_for(opening, x.connect_until - time.monotonic())
     except (TimeoutError, asyncio.TimeoutError):
-        raise Broken("no connection in time", sent=False, late=True) from None
+        raise Broken(NO_CONNECTION, sent=False, late=True) from None
     except OSError as e:
         stranger = isinstance(e, ssl.SSLCertVerificationError)
         raise Broken(plain(e), sent=False, stranger=stranger) from None
@@ -122,7 +122,7 @@ async def _converse(streams: _Streams, x: Exchange) -> Response:
     try:
         return await asyncio.wait_for(_send(streams, x), x.until - time.monotonic())
     except (TimeoutError, asyncio.TimeoutError):
-        raise Broken("no answer in time", sent=True, late=True) from None
+        raise Broken(NO_ANSWER, sent=True, late=True) from None
     except ProtocolError as e:
         raise Broken(f"not a Snowraft member (possibly a proxy): {e}", sent=True) from None
     except OSError as e:
