@@ -10,6 +10,7 @@ import vectors
 
 from snowraft import ENCODINGS, PRESETS, Layout, Parts, decode_text, encode_text
 from snowraft import _tls
+from snowraft._receipt import Receipts
 from snowraft._token import pin_of_token
 from snowraft.layout import parse_fields
 
@@ -103,3 +104,11 @@ def test_authorities() -> None:
 def test_server_names() -> None:
     for item in vectors.load("pins")["servers"]:
         assert _tls.Trust(pins=sorted(item["pins"])).server_name == item["serverName"]
+
+
+def test_receipts() -> None:
+    receipts = Receipts()
+    for number, step in enumerate(vectors.load("receipts")["steps"]):
+        before = receipts.latest
+        receipts.keep(step["receipt"])
+        assert receipts.latest == (step["receipt"] if step["keeps"] else before), number

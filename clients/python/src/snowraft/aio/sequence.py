@@ -33,6 +33,7 @@ class Sequence:
         check_count(count, "numbers")
         if request_id is not None or timeout is not None or count > MOST_SHARED:
             return await self._request(count, request_id, timeout)
+        self._client._own()
         numbers, offset = await self._calls.do(count)
         return numbers.part(offset, count)
 
