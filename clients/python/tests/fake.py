@@ -113,12 +113,12 @@ class Member:
             self.failed_handshakes += 1
             connection.close()
             return
-        with connection, connection.makefile("rwb") as stream:
-            try:
+        try:
+            with connection, connection.makefile("rwb") as stream:
                 while self._one(stream, number):
                     pass
-            except (OSError, ValueError):
-                pass
+        except (OSError, ValueError):  # the client has gone away
+            pass
 
     def _one(self, stream: Any, number: int) -> bool:
         first = stream.readline().split()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import threading
 import time
 from collections.abc import Iterator
@@ -354,3 +355,33 @@ def test_unknown_layout_fails_at_once(cluster: Cluster) -> None:
         with pytest.raises(SnowraftError) as raised:
             generator.next()
         assert raised.value.reason == "UNKNOWN_LAYOUT"
+
+
+def test_grant_on_its_way_when_the_seal_is_found(cluster: Cluster) -> None:
+    cluster.replies = ["late"]
+    client, generator = open_generator(cluster)
+    with client:
+        eventually(lambda: len(cluster.grants) == 1)
+        client._core.sealed(SnowraftError("sealed", reason="SET_BACK"))
+        cluster.gate.set()
+        generator.ready(10)
+        assert generator.lanes()[0].token == 2
+
+
+def test_errors_can_be_pickled_and_keep_no_frames(cluster: Cluster) -> None:
+    clock = FakeClock()
+    client, generator = open_generator(cluster, clock)
+    with client:
+        generator.ready(5)
+        clock.wall += 10_000
+        error = generator.problem()
+        assert error and error.reason == "CLOCK_SKEW"
+        again = pickle.loads(pickle.dumps(error))
+        assert str(again) == str(error) and again.metadata == error.metadata and again.retry
+        clock.wall -= 10_000
+        cluster.sealed = True
+        client._core.sealed(SnowraftError("sealed", reason="SET_BACK"))
+        sealed = generator._life.lanes[0].problem
+        with pytest.raises(SnowraftError):
+            generator.next(timeout=0)
+        assert sealed and sealed.__traceback__ is None

@@ -89,23 +89,26 @@ class Coalescer(Generic[R]):
         return batch.answer, offset
 
     def _lead(self, batch: _Shared[R]) -> None:
-        with self._turn:
-            if self._in_flight >= WINDOW:
-                self._turn.wait_for(lambda: self._in_flight < WINDOW, OVERDUE)
-            self._turn.wait_for(lambda: self._in_flight < MOST_IN_FLIGHT)
-            if self._open is batch:
-                self._open = None
-            self._in_flight += 1
+        flying = False
         try:
+            with self._turn:
+                if self._in_flight >= WINDOW:
+                    self._turn.wait_for(lambda: self._in_flight < WINDOW, OVERDUE)
+                self._turn.wait_for(lambda: self._in_flight < MOST_IN_FLIGHT)
+                if self._open is batch:
+                    self._open = None
+                self._in_flight += 1
+                flying = True
             batch.answer = self._fetch(batch.count)
         except SnowraftError as error:
             batch.error = error
-        except BaseException as e:
+        except BaseException as e:  # such as KeyboardInterrupt in this thread
             batch.error = SnowraftError(f"interrupted: {e!r}", reason=reasons.UNAVAILABLE, unknown=True)
             raise
         finally:
             with self._turn:
-                self._in_flight -= 1
+                self._open = None if self._open is batch else self._open
+                self._in_flight -= flying
                 self._turn.notify_all()
             batch.done.set()
             self._report(batch)

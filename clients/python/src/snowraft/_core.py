@@ -75,6 +75,7 @@ class Core:
         self.timeout = timeout
         self.hooks = hooks
         self.receipts = Receipts()
+        self.changed: Callable[[], None] = lambda: None  # the list of members may have changed
         self.sealed: Callable[[SnowraftError], None] = lambda _: None  # stops all that issues from memory
 
     def call(
@@ -196,6 +197,7 @@ class Core:
             text = "the server does not belong to the cluster that the pin names; use the token or pin of that cluster"
             return SnowraftError(text, reason=reasons.PIN_MISMATCH, member=address)
         self.standing.suspect(address)
+        self.changed()
         late = broken.late and broken.sent
         return SnowraftError(
             NO_ANSWER if late else str(broken),

@@ -98,6 +98,7 @@ class Lane:
         self._swapped: Lease | None = None  # closed, not released yet
         self._lost: Lease | None = None  # the cluster refused its extension; its rest still belongs to this lane
         self._extension = 0  # ID of the extension whose outcome is unknown; 0 if none
+        self._seals = 0  # how often the cluster was found sealed
 
     def step(self) -> Rest:
         """Checks clock and lease, and does the one thing that is due, if any."""
@@ -140,6 +141,7 @@ class Lane:
         return tick >= held.until_tick
 
     def _acquire(self, now: Reading, limits: Limits) -> Rest:
+        seals = self._seals
         try:
             if self._stopped:
                 return Rest(0)
@@ -148,7 +150,7 @@ class Lane:
                 raise _impossible("grant", grant)
         except SnowraftError as error:
             return self._failed(self._delayed(error, now))
-        return self._open(grant, limits)
+        return self._open(grant, limits) if seals == self._seals else Rest(MAX_BACKOFF)
 
     def _plausible(self, g: Grant) -> bool:
         in_layout = g.worker < self.layout.workers and g.until_tick <= self.layout.ticks
@@ -241,11 +243,13 @@ class Lane:
     def sealed(self, error: SnowraftError) -> None:
         """Stops issuing at once: the cluster was set back in time, and may grant this window to another holder too."""
         with self._changed:
+            self._seals += 1
             if self.lease and not self._stopped:
                 self._close(self.lease)
                 self.lease, self._lost, self._extension = None, None, 0
             self.problem = error
             self._changed.notify_all()
+        self.kick()  # the cluster may be restored soon
 
     def _hold(self, error: SnowraftError) -> Rest:
         self._report(error, waiting=True)

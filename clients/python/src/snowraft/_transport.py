@@ -68,6 +68,8 @@ class Transport:
         except StopIteration as stop:
             result: T = stop.value
             return result
+        finally:
+            flow.close()
 
     def _exchange(self, x: Exchange) -> Response:
         host, port = parse_address(x.address)

@@ -31,6 +31,7 @@ from .sequence import Sequence
 T = TypeVar("T")
 
 LOOK_EVERY, LOOK_RARELY = 10.0, 160.0  # seconds between two requests for the list of members
+LOOK_PAUSE = 1.0  # least seconds, if a connection broke
 LOOK_TIMEOUT = 5.0
 
 
@@ -73,14 +74,15 @@ class Client:
         self._open: list[Generator | Blocks | Buffer] = []
         self._core.sealed = self._sealed
         self._looking = False
-        self._closed = threading.Event()
+        self._closed, self._news = threading.Event(), threading.Event()
+        self._core.changed = self._notice
         _image.inherit(self)
 
     def _forked(self) -> None:
         """Drops the connections of the parent, unwritten."""
         self._page = _image.mark()
         self._lock, closed_before = threading.Lock(), self._closed.is_set()
-        self._closed = threading.Event()
+        self._closed, self._news = threading.Event(), threading.Event()
         if closed_before:
             self._closed.set()
         self._looking = False
@@ -117,11 +119,17 @@ class Client:
 
     def _follow(self) -> None:
         """Follows the membership until the client is closed."""
-        every = LOOK_EVERY
-        while not self._closed.is_set():
+        closed, every = self._closed, LOOK_EVERY
+        while not closed.is_set():
             changed = self._transport.run(requests.look(self._core, LOOK_TIMEOUT))
             every = LOOK_EVERY if changed else min(2 * every, LOOK_RARELY)
-            self._closed.wait(every * random.uniform(0.75, 1.0))
+            self._news.clear()
+            closed.wait(LOOK_PAUSE)
+            if not closed.is_set() and self._news.wait(every * random.uniform(0.75, 1.0) - LOOK_PAUSE):
+                every = LOOK_EVERY
+
+    def _notice(self) -> None:
+        self._news.set()
 
     def _report(self, batch: Batch[Any]) -> None:
         if self._core.hooks.on_batch:
@@ -294,6 +302,7 @@ class Client:
             except SnowraftError as e:
                 failure = failure or e
         self._closed.set()
+        self._news.set()
         self._transport.close()
         if failure:
             raise failure

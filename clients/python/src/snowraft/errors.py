@@ -55,12 +55,18 @@ class SnowraftError(Exception):
     def __str__(self) -> str:
         return "snowraft: " + "; ".join(e._part() for e in (self, *self.others))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return SnowraftError, (self.message,), self.__dict__
+
     def _part(self) -> str:
         text = f"{self.member}: {self.message}" if self.member else self.message
         return f"{text} [{self.reason}]" if self.reason else text
 
     def copy(self, message: str = "", others: Sequence[SnowraftError] | None = None) -> SnowraftError:
-        """Returns an equal error that can be raised again, with another message or other members if given."""
+        """Returns an equal error, with another message or other members if given.
+
+        An error that is raised twice keeps the frames of both. Errors that several callers get are therefore copied.
+        """
         return SnowraftError(
             message or self.message,
             reason=self.reason,

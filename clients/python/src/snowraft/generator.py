@@ -73,6 +73,7 @@ class Generator:
         self._client, self._layout_name, self._holder, self._lanes = client, layout, name, lanes
         self._clock, self._no_wait = clock, no_wait
         self._closed = False
+        self._reviving = threading.Lock()  # two threads of a child may call ready
         self._begin()
         _image.inherit(self)
 
@@ -90,6 +91,7 @@ class Generator:
     def _forked(self) -> None:
         """Drops the lease of the parent, which goes on to use it: it is never released here."""
         self._forked_off = True
+        self._reviving = threading.Lock()
         self._page = _image.mark()
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -169,7 +171,7 @@ class Generator:
                 else:
                     assert best.error is not None
                     if not best.grant or not waits or self._no_wait and best.had:
-                        raise best.error
+                        raise best.error.copy()
                     if patience is None:
                         limit = self._client.timeout if timeout is None else timeout
                         began, patience = now.mono, now.mono + int(limit * 1000)
@@ -177,7 +179,7 @@ class Generator:
                     of_clock = best.error.reason in (reasons.CLOCK_BEHIND, reasons.CLOCK_SKEW)
                     nap = (min(patience, began + threshold) if of_clock else patience) - now.mono
                     if nap <= 0 or best.within > nap:
-                        raise best.error
+                        raise best.error.copy()
                     most = _NAP if now.mono - began <= threshold else _LONG_NAP
                 self._changed.wait(min(nap, most) / 1000)
 
@@ -233,13 +235,14 @@ class Generator:
             self._forked()
         if self._closed:
             raise closed("generator")
-        if self._forked_off:
-            self._begin()
+        with self._reviving:
+            if self._forked_off:
+                self._begin()
         deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
         while (error := self.problem()) is not None:
             left = deadline - time.monotonic()
             if error.reason in reasons.LASTING or left <= 0:
-                raise error
+                raise error.copy()
             with self._changed:
                 self._changed.wait(min(left, 0.01))
 

@@ -15,7 +15,7 @@ from .._answers import IDs
 from .._coalescer import MOST_SHARED, Batch
 from .._core import Flow
 from .._requests import SequenceInfo
-from ..client import LOOK_EVERY, LOOK_RARELY, LOOK_TIMEOUT
+from ..client import LOOK_EVERY, LOOK_PAUSE, LOOK_RARELY, LOOK_TIMEOUT
 from ..client import Client as SyncClient
 from ..clock import Clock
 from ..errors import SnowraftError, check_count, closed, invalid
@@ -57,6 +57,12 @@ class Client:
         self._sequences: dict[str, Sequence] = {}
         self._following: asyncio.Task[None] | None = None
         self._closed = False
+        self._news = False  # a connection broke
+        self._core.changed = self._notice
+
+    def _notice(self) -> None:
+        self._news = True
+        self._memory._notice()
 
     async def _run(self, flow: Flow[T]) -> T:
         if self._closed:
@@ -89,7 +95,12 @@ class Client:
         while True:
             changed = await self._transport.run(requests.look(self._core, LOOK_TIMEOUT))
             every = LOOK_EVERY if changed else min(2 * every, LOOK_RARELY)
-            await asyncio.sleep(every * random.uniform(0.75, 1.0))
+            self._news = False
+            rest = every * random.uniform(0.75, 1.0)
+            while rest > 0 and not self._news:
+                await asyncio.sleep(LOOK_PAUSE)
+                rest -= LOOK_PAUSE
+            every = LOOK_EVERY if self._news else every
 
     def _report(self, batch: Batch[Any]) -> None:
         if self._core.hooks.on_batch:
