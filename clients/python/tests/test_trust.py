@@ -126,7 +126,8 @@ def test_other_ca_verifies_names_and_dates(kind: str) -> None:
 
 @both
 def test_context_of_the_caller_is_used(kind: str) -> None:
-    context = ssl.create_default_context(cadata=OURS.pem)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(cadata=OURS.pem)
     with Member(one_id, OURS.server(host="localhost")) as member:
         address = "localhost:" + member.address.rpartition(":")[2]
         assert next_id(kind, address, token=TOKEN, tls=context) == 1
