@@ -98,7 +98,7 @@ class Operations:
             for _ in range(args["count"]):
                 ids.append(str(self._in_loop(generator.next)))
         except SnowraftError as e:
-            raise Failure({"ok": {"ids": ids}, "error": failure(e)}) from None
+            raise Failure({"ids": ids, "error": failure(e)}) from None
         return {"ids": ids}
 
     def op_status(self, args: dict[str, Any]) -> Any:

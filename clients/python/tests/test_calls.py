@@ -103,10 +103,7 @@ def _readable(client: Client) -> bool:
 
 def test_members_are_learned_and_the_leader_preferred() -> None:
     with Member(one_id) as a, Member(one_id) as b:
-        a_port, b_port = (int(m.address.rpartition(":")[2]) for m in (a, b))
-
-        ports = [(a_port - 1, False), (b_port - 1, True)]
-        members = [{"apiAddress": f"127.0.0.1:{port}", "leader": leads} for port, leads in ports]
+        members = [{"httpAddress": a.address, "leader": False}, {"httpAddress": b.address, "leader": True}]
         for m in (a, b):
             m.answer = lambda call: one_id(call) if "ids" in call.path else numbers(1, call.body["count"])
             m.members = members

@@ -11,7 +11,7 @@ from . import _answers as answers
 from . import _methods as methods
 from ._answers import Block, IDs
 from ._core import Answer, Core, Flow
-from ._standing import DEFAULT_STEP, format_address, parse_address
+from ._standing import parse_address
 from .errors import SnowraftError, check_count, invalid, malformed
 from .layout import Layout
 from .numbers import Numbers
@@ -238,37 +238,18 @@ def layout_of(answer: Answer) -> Layout:
 
 
 def look(core: Core, timeout: float) -> Flow[bool]:
-    """Learns the addresses of the members, and which one leads. Returns whether they changed or are unknown.
-
-    Members advertise their addresses for gRPC. The HTTP port of a member lies as far beyond as that of a member whose both
-    ports are known, because an address that the caller gave is on the same host.
-    """
+    """Learns the HTTP addresses of the members, and which one leads. Returns whether they changed or are unknown."""
+    learned, leader = [], ""
     try:
         answer = yield from core.call(methods.LIST_MEMBERS, timeout=timeout)
-        advertised: list[tuple[str, int, bool]] = []
         for member in answers.items(answer, "members"):
-            if address := answers.text(member, "apiAddress"):
-                host, port = parse_address(address)
-                advertised.append((host, port, member.get("leader") is True))
-    except (SnowraftError, ValueError, AttributeError):
+            if address := answers.text(member, "httpAddress"):
+                parse_address(address)
+                learned.append(address)
+                leader = address if member.get("leader") is True else leader
+    except (SnowraftError, ValueError):
         return True
-    step = _step(core.standing.seeds, advertised)
-    learned = [(format_address(host, port + step), leads) for host, port, leads in advertised if port + step <= 65535]
-    leader = next((address for address, leads in learned if leads), "")
-    return core.standing.learn([address for address, _ in learned], leader) or not learned
-
-
-def _step(seeds: list[str], advertised: list[tuple[str, int, bool]]) -> int:
-    """Returns the HTTP port of a member minus its API port: the smallest distance on any host, usually 1."""
-    steps = [
-        seed_port - port
-        for seed_host, seed_port in map(parse_address, seeds)
-        for host, port, _ in advertised
-        if host == seed_host
-    ]
-    if not steps or DEFAULT_STEP in steps:
-        return DEFAULT_STEP
-    return min(steps, key=abs)
+    return core.standing.learn(learned, leader) or not learned
 
 
 def allocate(core: Core, sequence: str, count: int, key: str, timeout: float) -> Flow[Block]:

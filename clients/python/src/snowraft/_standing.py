@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable, Sequence
 
 _SUSPICION = 5.0  # seconds for which a member that did not answer in time is called only if no other is left
-DEFAULT_STEP = 1  # the HTTP port of a member minus its API port, unless an answer shows another one
 
 # Objections to a member, in ascending order. The sum decides.
 _UNLEARNED = 1
@@ -31,11 +30,6 @@ def parse_address(text: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def format_address(host: str, port: int) -> str:
-    """Returns host:port, with brackets around an IPv6 address."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
 def is_loopback(host: str) -> bool:
     """Reports whether an IP address is of this host."""
     try:
@@ -52,7 +46,7 @@ class Standing:
     """
 
     def __init__(self, seeds: Sequence[str]) -> None:
-        self.seeds = list(seeds)
+        self._seeds = list(seeds)
         self._learned: list[str] = []
         self._leader = ""
         self._suspects: dict[str, float] = {}  # by address, time.monotonic
@@ -67,7 +61,7 @@ class Standing:
     def addresses(self) -> list[str]:
         """Returns the addresses in use."""
         with self._lock:
-            return list(dict.fromkeys([*self._learned, *self.seeds]))
+            return list(dict.fromkeys([*self._learned, *self._seeds]))
 
     def learn(self, learned: Iterable[str], leader: str) -> bool:
         """Sets the advertised addresses and that of the leader; empty if unknown. Returns whether the list changed."""
@@ -85,7 +79,7 @@ class Standing:
             now = time.monotonic()
             ranked = [
                 (self._objection(a, now, avoid, leader), self._calls.get(a, 0), random.random(), a)
-                for a in dict.fromkeys([*self._learned, *self.seeds])
+                for a in dict.fromkeys([*self._learned, *self._seeds])
             ]
             fresh = sum(objection < _AVOIDED for objection, *_ in ranked)
             best = min(ranked)
