@@ -385,3 +385,22 @@ def test_errors_can_be_pickled_and_keep_no_frames(cluster: Cluster) -> None:
         with pytest.raises(SnowraftError):
             generator.next(timeout=0)
         assert sealed and sealed.__traceback__ is None
+
+
+def test_close_waits_for_an_extension_and_releases_its_end(cluster: Cluster) -> None:
+    clock = FakeClock()
+    cluster.window_ms = 2000
+    client, generator = open_generator(cluster, clock)
+    with client:
+        generator.ready(5)
+        cluster.replies = ["late"]
+        clock.pass_ms(2000)
+        with pytest.raises(SnowraftError):
+            generator.next(timeout=0)
+        eventually(lambda: len(cluster.grants) == 2)
+        closing = threading.Thread(target=generator.close)
+        closing.start()
+        eventually(lambda: generator._life._stop.is_set())
+        cluster.gate.set()
+        closing.join(20)
+    assert [r["untilTick"] for r in cluster.released] == [cluster.grants[1]["untilTick"]]

@@ -198,10 +198,10 @@ class Lane:
                 return Rest(0)
             return self._failed(self._delayed(error, now))
         with self._changed:
-            if held.closed:  # sealed or stopped meanwhile
-                return Rest(0)
             self._extension = 0
-            held.extend(g.until_tick)
+            held.extend(g.until_tick)  # also of a closed lease, whose release names the end
+            if held.closed:
+                return Rest(0)
             self._watch.observe(g.observed_ms)
             self._window.extended(g.max_window_ms)
             now = self._watch.now()
