@@ -27,14 +27,14 @@ def serving(ca: str, ids: Callable[[Call], Any] = one_id) -> Callable[[Call], An
     return lambda call: {"ca": ca} if call.path == "/v1/ca" else ids(call)
 
 
-def next_id(kind: str, address: str, **options: Any) -> int:
+def next_id(kind: str, address: str, timeout: float = 10, **options: Any) -> int:
     """Requests an ID with one of the two clients."""
     if kind == "sync":
-        with Client(address, timeout=1, **options) as client:
+        with Client(address, timeout=timeout, **options) as client:
             return client.next_id()
 
     async def request() -> int:
-        async with aio.Client(address, timeout=1, **options) as client:
+        async with aio.Client(address, timeout=timeout, **options) as client:
             return await client.next_id()
 
     return asyncio.run(request())
@@ -42,7 +42,7 @@ def next_id(kind: str, address: str, **options: Any) -> int:
 
 def refused(kind: str, address: str, **options: Any) -> SnowraftError:
     with pytest.raises(SnowraftError) as raised:
-        next_id(kind, address, **options)
+        next_id(kind, address, 1, **options)
     return raised.value
 
 
@@ -148,7 +148,7 @@ def test_secret_is_replaced(kind: str) -> None:
 
 def test_ca_is_requested_again_after_another_secret_signs() -> None:
     with Member(serving(OURS.pem), OURS.server()) as member:
-        with Client(member.address, token=f"{TOKEN}_{OTHERS.pin}", pin=OURS.pin, timeout=2) as client:
+        with Client(member.address, token=f"{TOKEN}_{OTHERS.pin}", pin=OURS.pin, timeout=10) as client:
             client.next_id()
             member.context, member.answer = OTHERS.server(), serving(OTHERS.pem)
             client._transport.renew()  # the member was restarted
