@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import os
 import signal
@@ -14,7 +15,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from fake import one_id
+from certificates import Authority
+from fake import Call, Member, one_id
+from kit import eventually
 from test_generator import Cluster, open_generator
 
 from snowraft import Client, SnowraftError, _image
@@ -160,6 +163,29 @@ def test_connections_are_not_shared(cluster: Cluster, fork: Callable[[], int]) -
         client.next_id(timeout=5)
         calls = cluster.member.of("/v1/ids:generate")
         assert not {calls[1].connection, calls[2].connection} & {calls[0].connection, calls[3].connection}
+
+
+@pytest.mark.parametrize("fork", [os.fork, quiet_fork], ids=["os.fork", "without hook"])
+def test_child_writes_nothing_to_tls_connections_of_its_parent(fork: Callable[[], int]) -> None:
+    ours = Authority()
+
+    def answer(call: Call) -> Any:
+        return {"ca": ours.pem} if call.path == "/v1/ca" else one_id(call)
+
+    with Member(answer, ours.server()) as member, Client(member.address, pin=ours.pin) as client:
+        client.next_id(timeout=10)
+        eventually(lambda: len(member.of("/v1/members")) == 1)
+
+        def child() -> int:
+            client.next_id(timeout=10)
+            client.close()
+            gc.collect()
+            return 1
+
+        assert in_child(child, fork) == 1
+        before = member.connections
+        client.next_id(timeout=10)
+        assert member.connections == before
 
 
 def test_buffered_ids_are_not_shared(cluster: Cluster) -> None:

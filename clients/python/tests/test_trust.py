@@ -75,6 +75,14 @@ def test_server_of_another_cluster_gets_no_token(kind: str, claimed: str) -> Non
 
 
 @both
+def test_another_address_may_be_of_the_cluster(kind: str) -> None:
+    with Member(serving(OTHERS.pem), OTHERS.server()) as stranger, Member(serving(OURS.pem), OURS.server()) as member:
+        for addresses in ([stranger.address, member.address], [member.address, stranger.address]):
+            assert next_id(kind, ",".join(addresses), token=TOKEN, pin=OURS.pin) == 1
+        assert not tokens(stranger)
+
+
+@both
 def test_chain_with_the_pinned_ca_appended_is_not_enough(kind: str) -> None:
     with Member(serving(OURS.pem), OTHERS.server(chain=OURS.pem)) as member:
         assert refused(kind, member.address, token=TOKEN, pin=OURS.pin).reason == "PIN_MISMATCH"

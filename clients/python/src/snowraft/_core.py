@@ -112,7 +112,8 @@ class Core:
                 if error.reason == reasons.SET_BACK:
                     self.sealed(error)
                 left = deadline - time.monotonic()
-                if left <= 0 or not method.again(error, error.unknown):
+                mismatch = error.reason == reasons.PIN_MISMATCH  # nothing was sent, and another address may be right
+                if left <= 0 or not method.again(error, error.unknown) and not (others and mismatch):
                     raise tries.final(error, self.standing.addresses()) from None
                 if others:
                     continue
