@@ -6,9 +6,11 @@ import threading
 from typing import Any
 
 import pytest
+import vectors
 from fake import Call, Member, one_id, refuse
 from kit import eventually
 
+from snowraft import _methods as methods
 from snowraft import Batch, Client, Hooks, Numbers, SnowraftError, Try
 
 
@@ -264,3 +266,19 @@ def test_closed() -> None:
     client.close()
     assert reason(client.next_id).reason == "CLOSED"
     assert reason(client.generator).reason == "CLOSED"
+
+
+def test_receipts_are_brought_back() -> None:
+    steps = vectors.load("receipts")["steps"]
+    receipts = [s["receipt"] for s in steps if s["keeps"]][:2]
+
+    def answer(call: Call) -> Any:
+        block = {"token": "1", "first": "1", "count": call.body["count"], "increment": "1"}
+        return {"block": block, "receipt": receipts[len(member.of("/v1/blocks:allocate")) - 1]}
+
+    with Member(answer) as member, Client(member.address) as client:
+        for _ in range(2):
+            allocate = {"sequence": "s", "count": "10"}
+            client._call(methods.ALLOCATE_BLOCK, body=allocate, timeout=5)
+        brought = [c.headers.get("snowraft-receipt") for c in member.of("/v1/blocks:allocate")]
+        assert brought == ["", receipts[0]] and client._core.receipts.latest == receipts[1]

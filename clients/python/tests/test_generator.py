@@ -39,6 +39,7 @@ class Cluster:
         self.released: list[dict[str, Any]] = []
         self.sealed = False
         self.observed_ms = 0
+        self.status: dict[str, Any] | None = None  # None: the token lacks the scope
         self.gate = threading.Event()
         self.member = Member(self.answer)
 
@@ -63,7 +64,7 @@ class Cluster:
                 grant = self.grant(int(call.body["token"]), int(self.grants[-1]["fromTick"]), until)
                 self.extensions[call.body["extensionId"]] = grant
             return self.reply(call, grant)
-        return refuse("PERMISSION_DENIED", 7, 403)
+        return self.status or refuse("PERMISSION_DENIED", 7, 403)
 
     def grant(self, token: int, from_tick: int, until_tick: int) -> dict[str, str]:
         grant = {
@@ -404,3 +405,74 @@ def test_close_waits_for_an_extension_and_releases_its_end(cluster: Cluster) -> 
         cluster.gate.set()
         closing.join(20)
     assert [r["untilTick"] for r in cluster.released] == [cluster.grants[1]["untilTick"]]
+
+
+def status(clock: FakeClock, **changes: Any) -> dict[str, Any]:
+    """Returns the status of a member whose clock is that of the test now."""
+    config = {"waitThresholdMs": "1000", "maxClockOffsetMs": "500", "rollback": "refuse"}
+    return {
+        "memberId": "m",
+        "leaderId": "m",
+        "clockAtMs": str(clock.wall),
+        "clockOffsetMs": "0",
+        "observedClockAtMs": str(clock.wall),
+        "config": config | changes.pop("config", {}),
+    } | changes
+
+
+def test_rollback_policy_swap_leaves_the_worker(cluster: Cluster) -> None:
+    clock = FakeClock()
+    cluster.status = status(clock, config={"rollback": "swap"})
+    client, generator = open_generator(cluster, clock)
+    with client:
+        generator.ready(5)
+        eventually(lambda: generator._watch.limits.swap)
+        before = [generator.next() for _ in range(3)]
+        clock.wall -= 5000
+        after = generator.next(timeout=10)
+        assert after < before[0] and after >> 12 & 1023 == 2
+        eventually(lambda: [r["token"] for r in cluster.released] == ["1"])
+        assert cluster.released[0]["nextTick"] == str((before[-1] >> 22) + 1)
+
+
+def test_clock_of_a_member_shows_that_this_one_is_ahead(cluster: Cluster) -> None:
+    clock = FakeClock()
+    cluster.status = status(clock, clockAtMs=str(clock.wall - 10_000), observedClockAtMs=str(clock.wall - 10_000))
+    client, generator = open_generator(cluster, clock)
+    with client:
+        eventually(lambda: (p := generator.problem()) is not None and p.reason == "CLOCK_SKEW")
+        with pytest.raises(SnowraftError) as raised:
+            generator.next(timeout=0)
+        assert raised.value.reason == "CLOCK_SKEW" and raised.value.metadata["ahead_ms"] == "10000"
+
+
+def test_limits_of_the_cluster_are_followed(cluster: Cluster) -> None:
+    clock = FakeClock()
+    cluster.status = status(clock, config={"maxClockOffsetMs": "50", "waitThresholdMs": "100"})
+    client, generator = open_generator(cluster, clock)
+    with client:
+        generator.ready(5)
+        eventually(lambda: generator._watch.limits.offset == 50)
+        generator.next()
+        for wall, reason in ((51, "CLOCK_SKEW"), (-101, "CLOCK_BEHIND")):
+            clock.wall += wall
+            with pytest.raises(SnowraftError) as raised:
+                generator.next(timeout=0)
+            assert raised.value.reason == reason
+            clock.wall -= wall
+
+
+def test_seal_in_the_status_of_a_member(cluster: Cluster) -> None:
+    clock = FakeClock()
+    client, generator = open_generator(cluster, clock)
+    with client:
+        generator.ready(5)
+        answer = cluster.answer
+
+        def sealed(call: Call) -> Any:  # extensions are still granted
+            return refuse("SET_BACK", 9, 400) if call.path == "/v1/workers:acquire" else answer(call)
+
+        cluster.member.answer = sealed
+        clock.pass_ms(20_000)  # the next check of the clock queries a member
+        cluster.status = status(clock, sealed={"reason": "set back"})
+        eventually(lambda: (p := generator.problem()) is not None and p.reason == "SET_BACK")
