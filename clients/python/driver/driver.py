@@ -14,9 +14,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import snowraft
 from objects import Failure, failure
 from operations import Operations
+
+import snowraft
 from snowraft import SnowraftError
 
 FEATURES = "direct generator buffer strict relaxed offline clock fork uuid".split()

@@ -10,7 +10,17 @@ from typing import Any
 from forks import fork
 from objects import Failure, Named, SetClock, failure
 from runs import Run
-from snowraft import Client, Layout, PRESETS, Parts, SnowraftError, aio, decode_text, encode_text
+
+from snowraft import (
+    PRESETS,
+    Client,
+    Layout,
+    Parts,
+    SnowraftError,
+    aio,
+    decode_text,
+    encode_text,
+)
 
 _READY_MS = 10_000
 

@@ -10,8 +10,8 @@ import vectors
 from fake import Call, Member, one_id, refuse
 from kit import eventually
 
-from snowraft import _methods as methods
 from snowraft import Batch, Client, Hooks, Numbers, SnowraftError, Try
+from snowraft import _methods as methods
 
 
 def reason(call: Any) -> SnowraftError:

@@ -8,8 +8,7 @@ import uuid
 import pytest
 import vectors
 
-from snowraft import ENCODINGS, PRESETS, Layout, Parts, decode_text, encode_text
-from snowraft import _tls
+from snowraft import ENCODINGS, PRESETS, Layout, Parts, _tls, decode_text, encode_text
 from snowraft._receipt import Receipts
 from snowraft._token import pin_of_token
 from snowraft.layout import parse_fields

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
-from . import _reasons as reasons
 from . import _methods as methods
+from . import _reasons as reasons
 from ._http11 import Request, Response
 from ._methods import Method
 from ._receipt import Receipts
