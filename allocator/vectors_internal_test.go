@@ -48,7 +48,7 @@ func (s *script) play(t *testing.T) {
 	})
 	i := &Issuer{
 		layout: layout, granter: p, watch: p.watch, maxAhead: maxAhead * time.Millisecond, observe: p.observe,
-		events: events.Discard, changed: newSignal(), calls: t.Context(),
+		events: events.Discard, calls: t.Context(),
 	}
 	p.lane = &lane{issuer: i, holder: "h/0", log: slog.New(slog.DiscardHandler), kicks: make(chan struct{}, 1)}
 	i.lanes = []*lane{p.lane}

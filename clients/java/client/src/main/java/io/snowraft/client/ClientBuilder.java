@@ -46,9 +46,11 @@ public final class ClientBuilder {
      * Sets the API token, which goes with each call. If it ends with a pin, connections use TLS and the pin verifies the members. A token
      * without a pin needs {@link #ca}, {@link #pin}, {@link #systemTrust} or {@link #clearText}; without these, it is sent to members on this
      * host only.
+     *
+     * @param text the token; null or empty for an open cluster, so that it may come from a variable of the environment
      */
     public ClientBuilder token(String text) {
-        token = Objects.requireNonNull(text);
+        token = Objects.requireNonNullElse(text, "");
         return this;
     }
 
