@@ -99,13 +99,16 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 	return false
 }
 
-// failed records that no block was granted, and refuses the waiting callers that the request was for. Requires
-// s.mu.
+// failed records that no block was granted, and refuses the waiting callers that the request was for. If the cluster was set
+// back in time, it drops the blocks in memory. Requires s.mu.
 func (s *Sequence) failed(err error, now clock.Reading) {
 	if s.pacer.failed(now.Mono) && !errors.Is(err, ErrClosed) {
 		s.cfg.Logger.Warn("block not granted; retrying when numbers are requested", "sequence", s.cfg.Name, "error", err)
 		// The text omits the name: thousands of sequences fail for one reason, and make one event.
 		s.cfg.Events.Note(events.Window, slog.LevelWarn, "blocks of sequences not granted; retrying when numbers are requested")
+	}
+	if errors.Is(err, ErrSetBack) { // another process may hold the same numbers
+		s.skip(func(*stock) bool { return true })
 	}
 	s.refuse(err, func(w *waiter) bool { return w.asked })
 }

@@ -127,6 +127,9 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 		l.lost = held
 		return pause{0, false}
 	}
+	if errors.Is(err, ErrSetBack) {
+		l.forsake(held)
+	}
 	if err != nil {
 		return l.failed(l.delayed(err, now))
 	}
@@ -153,6 +156,19 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 	l.issuer.changed.Send()
 	l.rest(now, held)
 	return pause{0, false}
+}
+
+// forsake closes a lease when the cluster was set back, because another process may hold the same window. It releases
+// nothing: the cluster grants nothing any longer.
+func (l *lane) forsake(held *lease) {
+	l.log.Error("cluster set back in time; issuing nothing from the rest of the window", "worker", held.worker, "fencing_token", held.token)
+	l.note(slog.LevelError, "worker %d left at once, because the cluster was set back in time", held.worker)
+	l.mu.Lock()
+	l.close(held)
+	l.lease.Store(nil)
+	l.until = time.Time{}
+	l.mu.Unlock()
+	l.extension = 0
 }
 
 // DrawExtension returns a random ID for an extension, not 0. One ID is compared with one other, that of

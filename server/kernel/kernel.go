@@ -33,7 +33,7 @@ type Config struct {
 type Kernel struct {
 	cfg             Config
 	ids, numbers    *prometheus.CounterVec
-	strict, relaxed prometheus.Counter                     // of numbers
+	strict, relaxed prometheus.Counter                     // numbers
 	byLayout        cowmap.Map[string, prometheus.Counter] // keyed by layout name of the request; only layouts with issued IDs
 	failed          atomic.Uint64                          // requests for IDs or numbers that failed
 

@@ -46,7 +46,7 @@ type Config struct {
 type Server struct {
 	*clients.Server[*conn]
 	cfg     Config
-	strange lines.Limit // of log lines about connections that do not speak the protocol
+	strange lines.Limit // log lines about connections that do not speak the protocol
 }
 
 // New returns a server. It serves after Serve is called with a listener.
