@@ -156,7 +156,7 @@ var table = []part{
 		full:  each(tests("make", "redis-clients", "TESTFLAGS=-json")),
 	},
 	{
-		name: "examples", lane: waits, turn: 3, paths: []string{"examples/", "internal/test/processtest/examples_test.go"},
+		name: "examples", lane: waits, turn: 3, paths: []string{"examples/", "clients/", "internal/test/processtest/examples_test.go"},
 		full: each(tests("make", "examples", "TESTFLAGS=-json")),
 	},
 	{

@@ -45,9 +45,12 @@ func TestExamples(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	services := map[string]exampleService{
-		"go":    overHTTP(t, api, true, build(t, "../../../examples/go")),
-		"php":   overHTTP(t, redis, false, "php", "-S", "LISTEN", example(t, "php/orders.php")),
-		"shell": overPipes(t, web, example(t, "shell/orders.sh")),
+		"go":         overHTTP(t, api, true, build(t, "../../../examples/go")),
+		"java":       overHTTP(t, web, true, "java", "-cp", jar(t), example(t, "java/Orders.java")),
+		"php":        overHTTP(t, redis, false, "php", "-S", "LISTEN", example(t, "php/orders.php")),
+		"python":     overHTTP(t, web, true, "env", "PYTHONPATH="+example(t, "../clients/python/src"), "python3", example(t, "python/orders.py")),
+		"shell":      overPipes(t, web, example(t, "shell/orders.sh")),
+		"typescript": overHTTP(t, web, true, "node", compiled(t)),
 	}
 	ids, numbers := make(map[string]string), make(map[string]string)
 	place := func(round int) {
@@ -96,10 +99,48 @@ func example(t *testing.T, name string) string {
 func build(t *testing.T, source string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "orders")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, source).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	in(t, ".", "go", "build", "-o", path, source)
 	return path
+}
+
+// jar packs the Java client and returns the path of its archive.
+func jar(t *testing.T) string {
+	t.Helper()
+	java := example(t, "../clients/java")
+	in(t, java, "mvn", "-q", "-B", "-DskipTests", "-Dmaven.javadoc.skip", "-pl", "client", "package")
+	found, err := filepath.Glob(filepath.Join(java, "client", "target", "snowraft-client-*[0-9].jar"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	return found[0]
+}
+
+// compiled installs the packed TypeScript client next to the service, and compiles the service.
+func compiled(t *testing.T) string {
+	t.Helper()
+	client, dir := example(t, "../clients/typescript"), t.TempDir()
+	in(t, client, "npm", "ci", "--no-audit", "--no-fund")
+	in(t, client, "npm", "pack", "--silent", "--pack-destination", dir)
+	packed, err := filepath.Glob(filepath.Join(dir, "snowraft-*.tgz"))
+	if err != nil || len(packed) != 1 {
+		t.Fatalf("%v, %v", packed, err)
+	}
+	in(t, dir, "cp", example(t, "typescript/orders.ts"), example(t, "typescript/package.json"), dir)
+	in(t, dir, "npm", "install", "--silent", "--no-audit", "--no-fund", "--no-save", packed[0])
+	modules := filepath.Join(client, "node_modules")
+	in(t, dir, filepath.Join(modules, ".bin", "tsc"), "--strict", "--target", "es2023", "--module", "nodenext",
+		"--types", "node", "--typeRoots", filepath.Join(modules, "@types"), "orders.ts")
+	return filepath.Join(dir, "orders.js")
+}
+
+// in runs a program in a directory. The program must succeed.
+func in(t *testing.T, dir, path string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s %q: %v: %s", path, args, err, out)
+	}
 }
 
 // overHTTP starts a service that serves POST /orders. It replaces the argument LISTEN by the service's address.
