@@ -127,9 +127,6 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 		l.lost = held
 		return pause{0, false}
 	}
-	if errors.Is(err, ErrSetBack) {
-		l.forsake(held)
-	}
 	if err != nil {
 		return l.failed(l.delayed(err, now))
 	}
@@ -158,9 +155,13 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 	return pause{0, false}
 }
 
-// forsake closes a lease when the cluster was set back, because another process may hold the same window. It releases
-// nothing: the cluster grants nothing any longer.
-func (l *lane) forsake(held *lease) {
+// forsake closes the lease, if there is one, when the cluster was set back, because another process may hold the same window. It
+// releases nothing: the cluster grants nothing any longer.
+func (l *lane) forsake() {
+	held := l.lease.Load()
+	if held == nil {
+		return
+	}
 	l.log.Error("cluster set back in time; issuing nothing from the rest of the window", "worker", held.worker, "fencing_token", held.token)
 	l.note(slog.LevelError, "worker %d left at once, because the cluster was set back in time", held.worker)
 	l.mu.Lock()
@@ -168,7 +169,7 @@ func (l *lane) forsake(held *lease) {
 	l.lease.Store(nil)
 	l.until = time.Time{}
 	l.mu.Unlock()
-	l.extension = 0
+	l.extension, l.lost = 0, nil
 }
 
 // DrawExtension returns a random ID for an extension, not 0. One ID is compared with one other, that of

@@ -175,6 +175,9 @@ func (l *lane) reportClock(err error) pause {
 
 // failed reports a failed call and returns the pause after it.
 func (l *lane) failed(err error) pause {
+	if errors.Is(err, ErrSetBack) {
+		l.forsake()
+	}
 	l.failures++
 	now := l.issuer.watch.Now()
 	if l.failures == 1 && !errors.Is(err, ErrClosed) {

@@ -37,6 +37,30 @@ func TestLaneStopsWhenTheClusterWasSetBack(t *testing.T) {
 	})
 }
 
+// A lane whose worker was refused, and that hears at its next request that the cluster was set back, issues nothing more either.
+func TestLostLaneStopsWhenTheClusterWasSetBack(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		r.pass(time.Hour)
+		r.next(0)
+		r.cluster.set(func() {
+			r.cluster.before = func(k call) error {
+				if k.kind == "extend" {
+					return allocator.ErrWindowMismatch
+				}
+				return allocator.ErrSetBack
+			}
+		})
+		for asked := len(r.cluster.calls("acquire")); len(r.cluster.calls("acquire")) == asked; {
+			r.pass(time.Second)
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		if id, err := r.issuer.Next(ctx, 0); !errors.Is(err, allocator.ErrSetBack) {
+			r.Errorf("%d, %v", id, err)
+		}
+	})
+}
+
 // A sequence that hears that the cluster was set back issues nothing from the blocks in memory.
 func TestSequenceStopsWhenTheClusterWasSetBack(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {

@@ -228,6 +228,12 @@ func (h *HeldWorker) extendUntilLost(ctx context.Context) {
 		case errors.Is(err, allocator.ErrWindowMismatch):
 			h.markLost(err)
 			return
+		case errors.Is(err, allocator.ErrSetBack): // another process may hold the same window
+			h.mu.Lock()
+			h.until = h.from
+			h.mu.Unlock()
+			h.markLost(err)
+			return
 		case err != nil:
 			failures++
 			if failing.Allow() {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/client"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )
 
@@ -101,6 +102,27 @@ func TestHeldWorkerIsLostAtTheEndOfItsWindow(t *testing.T) {
 		<-h.Lost()
 		if _, until := h.Window(); time.Until(until) > 0 || h.Allows(time.Now()) || h.Problem() == nil {
 			t.Errorf("lost at %v, and the window ends at %v: %v", time.Now(), until, h.Problem())
+		}
+	})
+}
+
+// A holder that hears that the cluster was set back allows nothing more, although its window has not ended.
+func TestHeldWorkerIsLostWhenTheClusterWasSetBack(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		hosts := startHosts(t, 1)
+		c := newApplication(t, apis(hosts...))
+		h := holdWorker(t, c, hosts[0].narrow("narrow", 4), "app")
+		_, until := h.Window()
+		if _, err := snowraftv1.NewOperationsServiceClient(c.Conn()).SealCluster(t.Context(), &snowraftv1.SealClusterRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		<-h.Lost()
+		if !time.Now().Before(until) {
+			t.Fatal("the window ended first, so that the test shows nothing")
+		}
+		if h.Allows(time.Now()) {
+			t.Error("the rest of the window is allowed")
 		}
 	})
 }

@@ -72,12 +72,14 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 	return p, nil
 }
 
-// httpPort returns the port of the HTTP listener.
+// httpPort returns the port of the HTTP listener; 0 if other hosts cannot reach it, as another program may have that port of the
+// host.
 func (p *ports) httpPort() uint16 {
-	if at, ok := p.HTTP.Addr().(*net.TCPAddr); ok {
-		return at.AddrPort().Port()
+	at, ok := p.HTTP.Addr().(*net.TCPAddr)
+	if !ok || at.IP.IsLoopback() && !net.ParseIP(p.gossipIP).IsLoopback() {
+		return 0
 	}
-	return 0
+	return at.AddrPort().Port()
 }
 
 // gossipIP returns the address that other members gossip with: that of the host. A name can lead back to this machine only: Debian

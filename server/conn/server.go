@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -26,9 +27,10 @@ type Server[C Client] struct {
 	Closing, Lasts context.Context
 	close, end     context.CancelFunc
 
-	mu      sync.Mutex
-	clients map[C]net.Conn
-	running sync.WaitGroup
+	mu       sync.Mutex
+	listener net.Listener // nil until ServeConns
+	clients  map[C]net.Conn
+	running  sync.WaitGroup
 }
 
 // NewServer returns a Server. It serves after Serve is called.
@@ -43,7 +45,13 @@ func NewServer[C Client]() *Server[C] {
 // called once. It returns nil after Close, or the error of a listener that another party closed.
 func (s *Server[C]) ServeConns(l net.Listener, begin func(net.Conn) C, logger *slog.Logger) error {
 	defer func() { _ = l.Close() }()
-	defer context.AfterFunc(s.Closing, func() { _ = l.Close() })()
+	s.mu.Lock()
+	s.listener = l
+	closed := s.Closing.Err() != nil
+	s.mu.Unlock()
+	if closed {
+		return nil
+	}
 	return accept.Each(l, s.Closing.Done(), func(nc net.Conn) {
 		c := begin(nc)
 		s.mu.Lock()
@@ -54,7 +62,7 @@ func (s *Server[C]) ServeConns(l net.Listener, begin func(net.Conn) C, logger *s
 		}
 		s.clients[c] = nc
 		s.running.Go(func() {
-			c.Serve()
+			serve(c, logger)
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			delete(s.clients, c)
@@ -62,6 +70,16 @@ func (s *Server[C]) ServeConns(l net.Listener, begin func(net.Conn) C, logger *s
 	}, func(err error, pause time.Duration) {
 		logger.Warn("connection not accepted; retrying", "port", l.Addr(), "error", err, "retry_after", pause)
 	})
+}
+
+// serve serves a client. A panic ends its connection alone.
+func serve[C Client](c C, logger *slog.Logger) {
+	defer func() {
+		if r := recover(); r != nil {
+			logger.Error("connection caused a panic; please report it", "panic", r, "stack", string(debug.Stack()))
+		}
+	}()
+	c.Serve()
 }
 
 // Each calls do with each client. do must not wait.
@@ -85,6 +103,9 @@ func (s *Server[C]) Clients() int {
 func (s *Server[C]) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.close()
+	if s.listener != nil {
+		_ = s.listener.Close()
+	}
 	s.mu.Unlock()
 	s.Each(func(_ C, nc net.Conn) { EndReading(nc) })
 	defer s.end()

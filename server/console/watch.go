@@ -84,6 +84,9 @@ func (s *watches) run(ctx context.Context, w *watch) {
 	defer context.AfterFunc(s.end, cancel)()
 	for ctx.Err() == nil {
 		err := s.watch(ctx, func(o *snowraftv1.Overview) error {
+			if o == nil {
+				return rpc.NewError(rpc.Internal, "the overview is empty")
+			}
 			s.set(w, o, nil)
 			return nil
 		})

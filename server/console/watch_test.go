@@ -33,6 +33,8 @@ func TestPagesFollowTheCluster(t *testing.T) {
 		o.Verdict.Sentence = "2 of 3 members are issuing IDs."
 		r.cluster.set(o, nil)
 		r.shows("/", "2 of 3 members are issuing")
+		r.cluster.set(nil, nil) // an answer without an overview
+		r.shows("/", "The overview is empty.")
 		r.cluster.set(nil, rpc.NewError(rpc.NoLeader, "no member answers this gateway"))
 		r.shows("/", "No member answers this gateway.")
 		r.cluster.set(healthy(), nil)

@@ -96,9 +96,8 @@ func (s *Server) authenticate(ctx context.Context) (context.Context, *trust.Prin
 	if !p.IsMember() && !p.IsOpen() {
 		return ctx, p, nil
 	}
-	by := metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)
-	if len(by) > 0 {
-		if p.IsOpen() {
+	if by := metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy); len(by) > 0 && by[0] != "" {
+		if p.IsOpen() { // nothing proves the name
 			p = trust.Member(by[0])
 		}
 		ctx = trust.WithRelay(ctx, p.MemberID())
@@ -128,7 +127,7 @@ func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req a
 	case req != nil:
 		a, err := s.kernel.AdmitCall(ctx, p, rule, req)
 		if err != nil {
-			return ctx, err
+			return trust.WithPrincipal(ctx, p), err
 		}
 		return trust.WithAdmission(ctx, a), nil
 	}

@@ -151,6 +151,9 @@ func (j *job) rest(ctx context.Context) (err error) {
 			return err
 		}
 		j.large = &counted{conn: j.conn, held: size, reserved: size}
+		if err := j.admission.Still(); err != nil {
+			return err
+		}
 		if err := j.try(j); err != nil || j.served() {
 			return err
 		}

@@ -14,6 +14,9 @@ import (
 // other is the name under which unknown methods are counted.
 const other = "other"
 
+// timestamp is the method that returns the time, and no part of an ID.
+const timestamp = "get_timestamp"
+
 // validAgent matches a user agent of at most 256 bytes.
 var validAgent = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,255}$`)
 
@@ -33,8 +36,8 @@ func (c *conn) call(ctx context.Context, p thrift.TProtocol) error {
 	began := time.Now()
 	value, err := c.value(ctx, name, agent)
 	counted := name
-	if errors.Is(err, errUnknownMethod) {
-		counted = other
+	if name != timestamp && fields[name] == nil {
+		counted = other // a name of the caller's choice must not become that of a metric
 	}
 	c.s.cfg.Served(counted, err, time.Since(began))
 	if err != nil {
@@ -61,12 +64,12 @@ func (c *conn) value(ctx context.Context, name, agent string) (value int64, err 
 	p, err := c.s.cfg.Anonymous(ctx)
 	field := fields[name]
 	switch {
+	case name != timestamp && field == nil:
+		return 0, errUnknownMethod
 	case err != nil:
 		return 0, err
-	case name == "get_timestamp":
+	case name == timestamp:
 		value = c.s.cfg.Backend.Clock()
-	case field == nil:
-		return 0, errUnknownMethod
 	case name == "get_id" && !validAgent.MatchString(agent):
 		return 0, errInvalidAgent
 	default:

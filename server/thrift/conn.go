@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
@@ -91,6 +92,16 @@ func (c *conn) detect() (form, error) {
 	return form{framed: head[4] == 0x80 || head[4] == 0, strict: head[4] == 0x80}, nil
 }
 
+// arrived reads what arrives before the deadline of reads. Thrift reads again and again after a timeout, so it gets none.
+type arrived struct{ io.Reader }
+
+func (a arrived) Read(p []byte) (n int, err error) {
+	if n, err = a.Reader.Read(p); errors.Is(err, os.ErrDeadlineExceeded) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
 // answer reads a request and writes the reply. After an error, the connection is unusable.
 func (c *conn) answer(how form) error {
 	c.slot.Begin()
@@ -98,7 +109,7 @@ func (c *conn) answer(how form) error {
 	_ = c.net.SetDeadline(time.Now().Add(stallTimeout))
 	ctx, cancel := context.WithTimeout(c.s.Lasts, callTimeout)
 	defer cancel()
-	message, reply := &io.LimitedReader{R: c.reader, N: maxMessage}, bytes.NewBuffer(make([]byte, 0, replySize))
+	message, reply := &io.LimitedReader{R: arrived{c.reader}, N: maxMessage}, bytes.NewBuffer(make([]byte, 0, replySize))
 	if how.framed {
 		var head [4]byte
 		if _, err := io.ReadFull(c.reader, head[:]); err != nil {

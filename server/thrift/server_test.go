@@ -98,6 +98,24 @@ func TestCallersAreAnonymous(t *testing.T) {
 	}
 }
 
+// Also callers that nothing authenticates count under the names of methods only.
+func TestUnknownMethodsCountAsOthers(t *testing.T) {
+	t.Parallel()
+	counted := make(chan string, 1)
+	_, address := open(t, &fake{}, func(c *thrift.Config) {
+		c.Anonymous = func(context.Context) (*trust.Principal, error) { return nil, errors.New("no member can be reached") }
+		c.Served = func(method string, _ error, _ time.Duration) { counted <- method }
+	})
+	for method, want := range map[string]string{"bad\xff": "other", "get_id": "get_id", "get_timestamp": "get_timestamp"} {
+		if _, err := client(t, address, true, true)(method, "a"); err == nil {
+			t.Errorf("%q is served", method)
+		}
+		if got := <-counted; got != want {
+			t.Errorf("%q counts as %q, want %q", method, got, want)
+		}
+	}
+}
+
 // TestPipelinedRequests sends several requests at once. No buffer loses a request.
 func TestPipelinedRequests(t *testing.T) {
 	t.Parallel()
