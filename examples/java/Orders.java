@@ -23,8 +23,8 @@ public class Orders {
 
     void place(HttpExchange exchange) throws IOException {
         String key = exchange.getRequestHeaders().getFirst("Idempotency-Key"); // a repeated request gets the same number
-        if (key == null) {
-            answer(exchange, 400, "the header Idempotency-Key is missing\n");
+        if (!exchange.getRequestMethod().equals("POST") || key == null) {
+            answer(exchange, 400, "expected POST /orders with the header Idempotency-Key\n");
             return;
         }
         try {

@@ -11,7 +11,7 @@ post() {
 	for pause in 0 0.2 0.5 1 2; do
 		sleep "$pause"
 		for member in $members; do
-			if answer=$(curl -sf --max-time 3 -H "Authorization: Bearer ${SNOWRAFT_TOKEN:-}" -X POST "$@" "http://$member$path"); then
+			if answer=$(curl -sSf --max-time 3 -H "Authorization: Bearer ${SNOWRAFT_TOKEN:-}" -X POST "$@" "http://$member$path"); then
 				echo "$answer"
 				return
 			fi

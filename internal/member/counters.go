@@ -12,7 +12,7 @@ import (
 )
 
 // ErrStrict reports that only the leader issues numbers of a sequence.
-var ErrStrict = errors.New("sequence is strict: blocks are not available; call NextNumbers")
+var ErrStrict = errors.New("the sequence is strict and has no blocks; request its numbers from members (NextNumbers)")
 
 // counter is a sequence as this member knows it, and this member's own numbers of the
 // sequence while it is relaxed. Counters are added at their first use.
