@@ -17,6 +17,7 @@ from fake import Call, Member, one_id, refuse
 from snowraft import Client, SnowraftError, aio
 from snowraft import _transport as transport
 from snowraft._standing import is_loopback
+from snowraft._tls import _check_holds
 
 TOKEN = next(t["text"] for t in vectors.load("pins")["tokens"] if t["valid"] and not t.get("pin"))
 OURS, OTHERS = Authority(), Authority()
@@ -72,6 +73,33 @@ def test_server_of_another_cluster_gets_no_token(kind: str, claimed: str) -> Non
         error = refused(kind, member.address, token=TOKEN, pin=OURS.pin)
         assert error.reason == "PIN_MISMATCH" and not error.retry and not error.unknown
         assert not tokens(member) and not member.of("/v1/ids:generate")
+
+
+def joined(*pems: str) -> str:
+    """Returns one block of PEM with all certificates, one after the other."""
+    return ssl.DER_cert_to_PEM_cert(b"".join(map(ssl.PEM_cert_to_DER_cert, pems)))
+
+
+@both
+def test_certificate_after_the_pinned_one_is_not_trusted(kind: str) -> None:
+    with Member(serving(joined(OURS.pem, OTHERS.pem)), OTHERS.server()) as member:
+        assert refused(kind, member.address, token=TOKEN, pin=OURS.pin).reason == "PIN_MISMATCH"
+        assert not tokens(member)
+    for pem in (joined(OURS.pem, OTHERS.pem), joined(OURS.pem, OURS.pem), joined(Authority("Example", "Root").pem, OURS.pem)):
+        with pytest.raises(ValueError, match="after the certificate"):
+            next_id(kind, "127.0.0.1:1", token=TOKEN, ca=pem)
+
+
+def test_context_holds_the_pinned_certificates_only() -> None:
+    ours, others = ssl.PEM_cert_to_DER_cert(OURS.pem), ssl.PEM_cert_to_DER_cert(OTHERS.pem)
+    for der, pinned, good in ((ours, [ours], True), (ours + others, [ours], False), (ours, [ours, others], False)):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(cadata=der)
+        if good:
+            _check_holds(context, pinned)
+            continue
+        with pytest.raises(ValueError, match="another certificate"):
+            _check_holds(context, pinned)
 
 
 @both

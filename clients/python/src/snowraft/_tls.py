@@ -78,6 +78,7 @@ class Trust:
         context = _base_context()
         for der in (*self._authorities.values(), *new.values()):
             context.load_verify_locations(cadata=der)
+        _check_holds(context, [*self._authorities.values(), *new.values()])
         context.verify_mode = ssl.CERT_REQUIRED
         context.verify_flags = ssl.VerifyFlags(int(context.verify_flags) | _NO_CHECK_TIME)
         self._authorities |= new
@@ -113,8 +114,15 @@ def _base_context() -> ssl.SSLContext:
     return context
 
 
+def _check_holds(context: ssl.SSLContext, pinned: list[bytes]) -> None:
+    """Raises ValueError unless a context trusts the pinned certificates and no other one."""
+    held = context.get_ca_certs(binary_form=True)  # without those that are no CA, which the count has
+    if set(held) != set(pinned) or context.cert_store_stats()["x509"] != len(pinned):
+        raise ValueError("CA: another certificate than the pinned one")
+
+
 def _certificates(pem: bytes) -> list[bytes]:
-    """Returns the certificates of a PEM text, in DER."""
+    """Returns the certificates of a PEM text, in DER. Each block of the text must have exactly one."""
     if len(pem) > _MAX_CERTIFICATE:
         raise ValueError(f"CA of {len(pem)} bytes: expected at most {_MAX_CERTIFICATE} bytes")
     begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
@@ -123,7 +131,9 @@ def _certificates(pem: bytes) -> list[bytes]:
         body, closed, _ = part.partition(end)
         if not closed:
             raise ValueError("CA: incomplete certificate in PEM")
-        found.append(ssl.PEM_cert_to_DER_cert(begin + body + end))
+        der = ssl.PEM_cert_to_DER_cert(begin + body + end)
+        _sole(der)
+        found.append(der)
     if not found:
         raise ValueError("CA: no certificate in PEM found")
     return found
@@ -151,8 +161,7 @@ def pin_of(der: bytes) -> str:
 
 def _public_key(der: bytes) -> bytes:
     """Returns the SubjectPublicKeyInfo of a certificate (RFC 5280, section 4.1)."""
-    certificate, _ = _element(der, 0, 0x30)
-    body, _ = _element(certificate, 0, 0x30)
+    body, _ = _element(_sole(der), 0, 0x30)
     at = 0
     if body[:1] == b"\xa0":  # version
         at = _skip(body, at)
@@ -160,6 +169,14 @@ def _public_key(der: bytes) -> bytes:
         at = _skip(body, at)
     _element(body, at, 0x30)
     return body[at : _skip(body, at)]
+
+
+def _sole(der: bytes) -> bytes:
+    """Returns the content of a certificate. OpenSSL also trusts the certificates that follow it, so nothing may."""
+    content, end = _element(der, 0, 0x30)
+    if end != len(der):
+        raise ValueError("CA: bytes after the certificate")
+    return content
 
 
 def _element(data: bytes, at: int, tag: int) -> tuple[bytes, int]:
