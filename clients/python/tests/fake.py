@@ -86,6 +86,15 @@ class Member:
             except OSError:
                 pass
 
+    def send(self, data: bytes) -> None:
+        """Sends bytes that nobody requested on all connections in clear text."""
+        with self._lock:
+            for connection in self._accepted:
+                try:
+                    connection.sendall(data)
+                except OSError:  # the client has closed it
+                    pass
+
     def paths(self) -> list[str]:
         """Returns the paths of the requests so far, without those for the list of members."""
         return [c.path for c in self.calls if c.path != "/v1/members"]

@@ -10,11 +10,12 @@ import pytest
 from fake import Call, Member, one_id, refuse
 from test_blocks import Counter
 from test_buffer import Source
-from test_calls import HOSTILE, numbers
+from test_calls import HOSTILE, UNREQUESTED, numbers
 from test_generator import Cluster
 
 from snowraft import Batch, Hooks, SnowraftError
 from snowraft.aio import Client
+from snowraft.aio._transport import _unread
 
 
 def run(coroutine: Any) -> Any:
@@ -80,6 +81,35 @@ def test_canceled_request_leaves_no_answer_on_the_connection() -> None:
 
     with Member(answer) as member:
         assert run(main(member.address)) == 2
+
+
+@pytest.mark.parametrize("read", [True, False], ids=["read by the event loop", "unread"])
+def test_unrequested_answer_is_the_answer_of_nothing(read: bool) -> None:
+    async def main(member: Member) -> None:
+        async with Client(member.address) as client:
+            for _ in range(3):
+                assert await client.next_id(timeout=5) == 1
+                streams = [s for idle in client._transport._idle.values() for _, s in idle]
+                member.send(UNREQUESTED)
+                while read and not all(_unread(reader) for reader, _ in streams):
+                    await asyncio.sleep(0.001)
+
+    with Member(one_id) as member:
+        run(main(member))
+
+
+def test_unread_streams_are_found() -> None:
+    async def main() -> None:
+        reader = asyncio.StreamReader()
+        assert not _unread(reader) and not _unread(reader)
+        reader.feed_data(b"ab")
+        assert _unread(reader)
+        for end in (asyncio.StreamReader.feed_eof, lambda r: r.set_exception(OSError())):
+            reader = asyncio.StreamReader()
+            end(reader)
+            assert _unread(reader)
+
+    run(main())
 
 
 def test_several_loops_one_after_the_other() -> None:

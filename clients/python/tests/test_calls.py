@@ -13,6 +13,7 @@ from kit import eventually
 from snowraft import Batch, Client, Hooks, Numbers, SnowraftError, Try
 from snowraft import _coalescer
 from snowraft import _methods as methods
+from snowraft._transport import readable
 
 
 def reason(call: Any) -> SnowraftError:
@@ -23,6 +24,9 @@ def reason(call: Any) -> SnowraftError:
 
 def numbers(first: int, count: int, **other: Any) -> dict[str, Any]:
     return {"first": str(first), "count": count, "increment": "1", "texts": [], "mode": "strict"} | other
+
+
+UNREQUESTED = b'HTTP/1.1 200 OK\r\nContent-Length: 52\r\n\r\n{"ranges":[{"first":"777","count":1,"step":"1"}]}   '
 
 
 def test_another_member_is_tried() -> None:
@@ -94,14 +98,20 @@ def test_idle_connection_that_was_closed_is_not_used() -> None:
         for _ in range(3):
             client.sequence("orders").set_next(5)  # a request that must not be repeated
             member.drop()
-            eventually(lambda: _readable(client))
+            eventually(lambda: _unread(client))
 
 
-def _readable(client: Client) -> bool:
-    from snowraft._transport import _readable
-
+def _unread(client: Client) -> bool:
     idle = [c for connections in client._transport._idle.values() for _, c in connections]
-    return all(_readable(c) for c in idle)
+    return all(readable(c) for c in idle)
+
+
+def test_unrequested_answer_is_the_answer_of_nothing() -> None:
+    with Member(one_id) as member, Client(member.address) as client:
+        for _ in range(3):
+            assert client.next_id(timeout=5) == 1
+            member.send(UNREQUESTED)
+            eventually(lambda: _unread(client))
 
 
 def test_members_are_learned_and_the_leader_preferred() -> None:

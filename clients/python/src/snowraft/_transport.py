@@ -95,7 +95,7 @@ class Transport:
                 if not idle:
                     return None
                 since, connection = idle.pop()
-            if time.monotonic() - since < IDLE_LIMIT and not _readable(connection):
+            if time.monotonic() - since < IDLE_LIMIT and not readable(connection):
                 return connection
             connection.close()
 
@@ -108,7 +108,7 @@ class Transport:
         connection.close()
 
 
-def _readable(connection: socket.socket) -> bool:
+def readable(connection: socket.socket) -> bool:
     """Reports whether an idle connection has bytes or its end to read, so that it carries no further request."""
     if isinstance(connection, ssl.SSLSocket) and connection.pending():
         return True

@@ -12,7 +12,7 @@ from .. import _image
 from .._core import NO_ANSWER, NO_CONNECTION, Broken, Exchange, Flow, Pause
 from .._http11 import ProtocolError, Reader, Response
 from .._standing import is_loopback, parse_address
-from .._transport import CLEAR_TEXT, IDLE_LIMIT, MOST_IDLE, READ_SIZE, plain
+from .._transport import CLEAR_TEXT, IDLE_LIMIT, MOST_IDLE, READ_SIZE, plain, readable
 
 T = TypeVar("T")
 
@@ -90,10 +90,21 @@ class AsyncTransport:
         while idle:
             since, (reader, writer) = idle.pop()
             fresh = time.monotonic() - since < IDLE_LIMIT and not writer.is_closing()
-            if fresh and not reader.at_eof() and reader.exception() is None:
+            if fresh and not _unread(reader) and not readable(writer.get_extra_info("socket")):
                 return reader, writer
             writer.close()
         return None
+
+
+def _unread(reader: asyncio.StreamReader) -> bool:
+    """Reports whether an idle stream has bytes, its end or an error, so that it carries no further request."""
+    reading = reader.read(1)
+    try:
+        reading.send(None)  # suspends only if there is nothing to read
+    except Exception:  # StopIteration has what was read
+        return True
+    reading.close()
+    return False
 
 
 async def _connect(x: Exchange) -> _Streams:
