@@ -407,6 +407,49 @@ def test_close_waits_for_an_extension_and_releases_its_end(cluster: Cluster) -> 
     assert [r["untilTick"] for r in cluster.released] == [cluster.grants[1]["untilTick"]]
 
 
+def test_lanes_that_open_during_a_close_issue_nothing(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = threading.Event()
+
+    def late(call: Call) -> Any:
+        return gate.wait(10) and cluster.answer(call)
+
+    cluster.member.answer = late
+    client, generator = open_generator(cluster, lanes=2)
+    with client:
+        life, stop = generator._life, generator._life._stop.set
+
+        def stop_late() -> None:
+            gate.set()
+            if not generator._lock.locked():  # the lanes can open now
+                eventually(lambda: len(life.lanes) == 2 and all(lane.lease for lane in life.lanes))
+            stop()
+
+        monkeypatch.setattr(life._stop, "set", stop_late)
+        generator.close(5)
+        assert not life.lanes and not cluster.grants
+        with pytest.raises(SnowraftError) as raised:
+            generator.next()
+        assert raised.value.reason == "CLOSED"
+
+
+def test_lease_is_closed_before_its_release(cluster: Cluster) -> None:
+    client, generator = open_generator(cluster)
+    closed: list[bool] = []
+
+    def release(call: Call) -> Any:
+        if call.path == "/v1/workers:release":
+            closed.extend(bool(lane.lease and lane.lease.closed) for lane in generator._life.lanes)
+        return cluster.answer(call)
+
+    cluster.member.answer = release
+    with client:
+        generator.ready(5)
+        generator._life._stop.set()  # the thread ends, although nothing has stopped the lane
+        generator._life.lanes[0].kick()
+        eventually(lambda: len(cluster.released) == 1)
+        assert closed == [True]
+
+
 def status(clock: FakeClock, **changes: Any) -> dict[str, Any]:
     """Returns the status of a member whose clock is that of the test now."""
     config = {"waitThresholdMs": "1000", "maxClockOffsetMs": "500", "rollback": "refuse"}

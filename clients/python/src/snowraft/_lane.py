@@ -347,7 +347,9 @@ class Lane:
             self.lease.close()
 
     def finish(self) -> None:
-        """Releases the workers of a stopped lane."""
+        """Stops the lane and releases its workers."""
+        with self._changed:
+            self.stop()
         for held in (self.lease, self._swapped):
             if held is None or held is self._lost:
                 continue

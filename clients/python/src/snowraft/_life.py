@@ -97,17 +97,16 @@ class Life:
         else:
             return
         with self._changed:
+            if self._stop.is_set():
+                return
             for index in range(self._count):
                 wake = threading.Event()
                 self._wakes.append(wake)
                 holder = f"{self._holder}/{index}"
                 self.lanes.append(Lane(layout, holder, self._granter, self.watch, self._changed, wake.set))
-            if self._stop.is_set():
-                for lane in self.lanes:
-                    lane.stop()
+            for index, lane in enumerate(self.lanes[1:], 1):  # under the lock: close waits for these threads
+                self._spawn(f"lane-{index}", self._run, lane, self._wakes[index])
             self._changed.notify_all()
-        for index, lane in enumerate(self.lanes[1:], 1):
-            self._spawn(f"lane-{index}", self._run, lane, self._wakes[index])
         self._run(self.lanes[0], self._wakes[0])
 
     def _run(self, lane: Lane, wake: threading.Event) -> None:
@@ -164,10 +163,10 @@ class Life:
     def close(self, timeout: float) -> None:
         """Stops issuing, waits for the threads, which release the workers, and raises what failed."""
         with self._changed:
+            self._stop.set()  # no lane is opened afterwards
             for lane in self.lanes:
                 lane.stop()
             self._changed.notify_all()
-        self._stop.set()
         for wake in self._wakes:
             wake.set()
         deadline = time.monotonic() + timeout
