@@ -6,14 +6,16 @@ import asyncio
 import pickle
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from fake import Call, Member, refuse
 from kit import FakeClock, eventually
 
-from snowraft import Client, Generator, SnowraftError, SystemClock
+from snowraft import Client, Generator, Layout, SnowraftError, SystemClock
+from snowraft._answers import Grant
+from snowraft._lease import Lease
 
 LAYOUT = {
     "name": "default",
@@ -448,6 +450,16 @@ def test_lease_is_closed_before_its_release(cluster: Cluster) -> None:
         generator._life.lanes[0].kick()
         eventually(lambda: len(cluster.released) == 1)
         assert closed == [True]
+
+
+def test_closed_lease_issues_nothing_at_any_time() -> None:
+    layout = Layout([("time", 41), ("worker", 10), ("sequence", 12)], epoch_ms=-10_000)
+    ends: list[Callable[[Lease], object]] = [Lease.close, lambda lease: lease.take(10_001, 1)]
+    for end in ends:
+        lease = Lease(layout, Grant(1, 1, 0, 20_000, 0, 600_000))
+        assert lease.take_at(-1) and lease.wall == -1 and lease.position < lease.stop
+        end(lease)
+        assert not lease.position < lease.stop
 
 
 def status(clock: FakeClock, **changes: Any) -> dict[str, Any]:

@@ -44,9 +44,9 @@ class Lease:
         self.position = self.first
         self.limit = grant.until_tick << self.bits
         self.closed = False
-        # While the wall clock shows the ms wall, take_next issues the cells below stop, all of one tick. next_id is the ID
-        # of position.
-        self.wall, self.stop, self.next_id = -1, 0, 0
+        # While the wall clock shows the ms wall, Generator.next issues the cells below stop, all of one tick. next_id is
+        # the ID of position. With a stop of 0, it issues none.
+        self.wall, self.stop, self.next_id = 0, 0, 0
         self.id_step = 1 << self.sequence_shift
 
     def id(self, cell: int) -> int:
@@ -85,7 +85,7 @@ class Lease:
         start, end, verdict = self.place(tick, count, after)
         if verdict is not Verdict.TAKEN:
             return 0, 0
-        self.position, self.wall = end, -1
+        self.position, self.stop = end, 0
         return start, end
 
     def take_at(self, wall: int) -> int:
@@ -113,7 +113,7 @@ class Lease:
 
     def close(self) -> None:
         """Ends the lease: no cell is issued afterwards."""
-        self.closed, self.wall = True, -1
+        self.closed, self.stop = True, 0
 
     @property
     def issued(self) -> bool:
