@@ -371,6 +371,24 @@ def test_grant_on_its_way_when_the_seal_is_found(cluster: Cluster) -> None:
         assert generator.lanes()[0].token == 2
 
 
+def test_seal_while_a_grant_is_opened(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster.replies = ["late"]
+    client, generator = open_generator(cluster)
+    with client:
+        eventually(lambda: len(cluster.grants) == 1)
+        lane, open_lease = generator._life.lanes[0], generator._life.lanes[0]._open
+
+        def sealed_first(*args: Any) -> Any:
+            monkeypatch.undo()
+            lane.sealed(SnowraftError("sealed", reason="SET_BACK"))
+            return open_lease(*args)
+
+        monkeypatch.setattr(lane, "_open", sealed_first)
+        cluster.gate.set()
+        generator.ready(10)
+        assert generator.lanes()[0].token == 2
+
+
 def test_errors_can_be_pickled_and_keep_no_frames(cluster: Cluster) -> None:
     clock = FakeClock()
     client, generator = open_generator(cluster, clock)

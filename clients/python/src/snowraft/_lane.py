@@ -150,15 +150,17 @@ class Lane:
                 raise _impossible("grant", grant)
         except SnowraftError as error:
             return self._failed(self._delayed(error, now))
-        return self._open(grant, limits) if seals == self._seals else Rest(MAX_BACKOFF)
+        return self._open(grant, limits, seals)
 
     def _plausible(self, g: Grant) -> bool:
         in_layout = g.worker < self.layout.workers and g.until_tick <= self.layout.ticks
         return in_layout and g.token > 0 and 0 <= g.from_tick < g.until_tick
 
-    def _open(self, g: Grant, limits: Limits) -> Rest:
-        self._watch.observe(g.observed_ms)
+    def _open(self, g: Grant, limits: Limits, seals: int) -> Rest:
         with self._changed:
+            if seals != self._seals:
+                return Rest(MAX_BACKOFF)  # the grant may be from before the cluster was set back
+            self._watch.observe(g.observed_ms)
             if self._lost:
                 self._close(self._lost)
             observed, now = max(self._watch.observed, g.observed_ms), self._watch.now()
