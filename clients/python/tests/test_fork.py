@@ -149,6 +149,61 @@ def test_child_that_closes_releases_nothing(cluster: Cluster) -> None:
     assert [r["token"] for r in cluster.released] == ["1"]
 
 
+def test_threads_of_a_child_notice_a_fork_once(cluster: Cluster) -> None:
+    grants = cluster.member.answer
+    cluster.member.answer = lambda call: one_id(call) if "ids" in call.path else grants(call)
+    with Client(cluster.member.address) as client:
+        generator, blocks, buffer = client.generator(), client.blocks("s"), client.buffer(1)
+        generator.ready(5)
+        uses: list[tuple[Any, Callable[[], Any]]] = [
+            (generator, generator.problem),
+            (blocks, blocks.stats),
+            (buffer, buffer.stats),
+            (client, lambda: client.next_id(timeout=5)),
+        ]
+
+        def times(inheritor: Any, use: Callable[[], Any]) -> int:
+            both, calls, forked = threading.Barrier(2), list[int](), inheritor._forked
+
+            def counted() -> None:
+                calls.append(1)
+                try:
+                    both.wait(0.3)  # for the other thread, which must not come
+                except threading.BrokenBarrierError:
+                    pass
+                forked()
+
+            inheritor._forked = counted
+            threads = [threading.Thread(target=use) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            return len(calls)
+
+        assert in_child(lambda: [times(*use) for use in uses], quiet_fork) == [1, 1, 1, 1]
+
+
+def test_mark_of_a_child_shows_that_the_lease_was_dropped(cluster: Cluster) -> None:
+    client, generator = open_generator(cluster)
+    with client:
+        generator.ready(5)
+
+        def child() -> list[int]:
+            marks, life = list[int](), generator._life
+            inherited = life.inherited
+
+            def marked(changed: threading.Condition) -> Any:
+                marks.append(generator._page[0])
+                return inherited(changed)
+
+            life.inherited = marked  # type: ignore[method-assign]
+            refusal(generator.next)
+            return marks
+
+        assert in_child(child, quiet_fork) == [0]
+
+
 @pytest.mark.parametrize("fork", [os.fork, quiet_fork], ids=["os.fork", "without hook"])
 def test_connections_are_not_shared(cluster: Cluster, fork: Callable[[], int]) -> None:
     cluster.member.answer = one_id

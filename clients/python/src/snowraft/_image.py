@@ -10,18 +10,11 @@ from __future__ import annotations
 import mmap
 import os
 import sys
+import threading
 import weakref
 from typing import Protocol
 
 _MADV_WIPEONFORK = 18
-
-
-class Inheritor(Protocol):
-    """An object that must change in a child."""
-
-    def _forked(self) -> None:
-        """Makes locks anew and drops what belongs to the parent. Runs once in a child, before any other thread."""
-        ...
 
 
 class Mark(Protocol):
@@ -29,6 +22,20 @@ class Mark(Protocol):
 
     def __getitem__(self, index: int, /) -> int:
         """Returns 1 in the process that made the mark, and 0 in each child, for index 0."""
+        ...
+
+
+class Inheritor(Protocol):
+    """An object that must change in a child."""
+
+    _page: Mark
+
+    def _forked(self) -> None:
+        """Makes a mark and locks, and drops what belongs to the parent. Runs once in a child.
+
+        The mark is made before all the rest, because a fork in between must wipe it, and stored in _page after all the
+        rest, because other threads that find it there go on at once.
+        """
         ...
 
 
@@ -54,6 +61,18 @@ def mark() -> Mark:
         page[0] = 1
         return page
     return _Pid()
+
+
+_noticing: dict[int, threading.Lock] = {}  # by process ID: a fork can copy a lock that a thread of the parent holds
+
+
+def own(inheritor: Inheritor) -> Mark:
+    """Returns the mark of an object, whose _forked it calls first if a fork has called no hook."""
+    if not inheritor._page[0]:
+        with _noticing.setdefault(os.getpid(), threading.Lock()):
+            if not inheritor._page[0]:
+                inheritor._forked()
+    return inheritor._page
 
 
 _inheritors: weakref.WeakSet[Inheritor] = weakref.WeakSet()

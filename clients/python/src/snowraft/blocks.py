@@ -82,7 +82,7 @@ class Blocks:
 
     def _begin(self) -> None:
         """Starts without a block and with a new return key."""
-        self._page = _image.mark()
+        page = _image.mark()
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._key = base64.b64encode(os.urandom(16)).decode("ascii")
@@ -93,6 +93,7 @@ class Blocks:
         self._used = False  # numbers were taken since the last look
         self._fetching: threading.Thread | None = None
         self._stop = threading.Event()
+        self._page = page
 
     def _forked(self) -> None:
         self._begin()
@@ -117,8 +118,7 @@ class Blocks:
     def take(self, count: int, timeout: float | None = None) -> Numbers:
         """Returns the next count numbers, 1 to 1,000,000, in one run. It waits and raises as ``next`` does."""
         check_count(count, "numbers")
-        if not self._page[0]:  # a fork that called no hook
-            self._forked()
+        _image.own(self)
         deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
         waits = may_wait(timeout)
         with self._changed:
@@ -266,6 +266,7 @@ class Blocks:
 
     def _sealed(self, error: SnowraftError) -> None:
         """Drops all numbers at once: the cluster was set back in time, and may grant them again."""
+        _image.own(self)
         with self._changed:
             self._seals += 1
             self._store.drop(lambda _: True)
@@ -273,6 +274,7 @@ class Blocks:
 
     def stats(self) -> BlocksStats:
         """Returns the size of the block, and the counters."""
+        _image.own(self)
         with self._lock:
             s = self._store
             size = s.current.block.count if s.current else 0
@@ -283,8 +285,7 @@ class Blocks:
 
         Raises SnowraftError if the rest was not returned; it stays unused.
         """
-        if not self._page[0]:
-            self._forked()
+        _image.own(self)
         with self._changed:
             if self._closed:
                 return

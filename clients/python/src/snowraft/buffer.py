@@ -81,7 +81,7 @@ class Buffer:
         _image.inherit(self)
 
     def _begin(self) -> None:
-        self._page = _image.mark()
+        page = _image.mark()
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._chunks: deque[_Chunk] = deque()
@@ -96,6 +96,7 @@ class Buffer:
         self._rate = 0.0  # IDs per second
         self._since, self._base = time.monotonic(), 0
         self._batch = _USUAL_FETCH
+        self._page = page
 
     def _forked(self) -> None:
         self._begin()
@@ -132,8 +133,7 @@ class Buffer:
         return id
 
     def _await(self, timeout: float | None) -> int:
-        if not self._page[0]:  # a fork that called no hook
-            self._forked()
+        _image.own(self)
         deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
         waits = may_wait(timeout) and not self._no_wait
         with self._changed:
@@ -160,8 +160,7 @@ class Buffer:
 
     def ready(self, timeout: float | None = None) -> None:
         """Waits until the buffer has an ID, and takes none. Raises as ``next`` does."""
-        if not self._page[0]:
-            self._forked()
+        _image.own(self)
         deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
         with self._changed:
             self._start()
@@ -249,6 +248,7 @@ class Buffer:
 
     def _sealed(self, error: SnowraftError) -> None:
         """Drops all IDs at once: the cluster was set back in time."""
+        _image.own(self)
         with self._changed:
             self._seals += 1
             self._chunks.clear()
@@ -257,6 +257,7 @@ class Buffer:
 
     def stats(self) -> BufferStats:
         """Returns the state and the counters."""
+        _image.own(self)
         with self._lock:
             return BufferStats(
                 self._level,
@@ -270,8 +271,7 @@ class Buffer:
 
     def close(self) -> None:
         """Stops the thread and drops the IDs."""
-        if not self._page[0]:
-            self._forked()
+        _image.own(self)
         with self._changed:
             self._closed = True
             self._chunks.clear()

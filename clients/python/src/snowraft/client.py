@@ -80,7 +80,7 @@ class Client:
 
     def _forked(self) -> None:
         """Drops the connections of the parent, unwritten."""
-        self._page = _image.mark()
+        page = _image.mark()
         self._lock, closed_before = threading.Lock(), self._closed.is_set()
         self._closed, self._news = threading.Event(), threading.Event()
         if closed_before:
@@ -92,10 +92,10 @@ class Client:
             ids.renew()
         for sequence in self._sequences.values():
             sequence._calls.renew()
+        self._page = page
 
     def _run(self, flow: Flow[T]) -> T:
-        if not self._page[0]:  # a fork that called no hook
-            self._forked()
+        _image.own(self)
         if self._closed.is_set():
             flow.close()
             raise closed()

@@ -72,33 +72,36 @@ class Generator:
             raise ValueError(f"holder name of {len(name.encode())} bytes: expected 1 to 125 bytes")
         self._client, self._layout_name, self._holder, self._lanes = client, layout, name, lanes
         self._clock, self._no_wait = clock, no_wait
+        self._wall_ns: Callable[[], int] = clock.wall_ns
         self._closed = False
-        self._reviving = threading.Lock()  # two threads of a child may call ready
+        self._page = _image.mark()
+        self._renew()
         self._begin()
         _image.inherit(self)
 
-    def _begin(self) -> None:
-        """Starts with a new nonce and without a lease."""
-        self._forked_off = False
-        self._page = _image.mark()
+    def _renew(self) -> None:
+        """Makes the locks. While threads use them, nothing replaces them."""
+        self._reviving = threading.Lock()  # two threads of a child may call ready
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._wall_ns: Callable[[], int] = self._clock.wall_ns
+
+    def _begin(self) -> None:
+        """Starts with a new nonce and without a lease."""
         life = Life(self._client, self._layout_name, self._holder, self._lanes, self._clock, self._changed)
-        self._life, self._watch = life, life.watch
+        self._life, self._watch, self._forked_off = life, life.watch, False
         life.start()
 
     def _forked(self) -> None:
         """Drops the lease of the parent, which goes on to use it: it is never released here."""
+        page = _image.mark()
         self._forked_off = True
-        self._reviving = threading.Lock()
-        self._page = _image.mark()
-        self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
+        self._renew()
         self._life = self._life.inherited(self._changed)
+        self._page = page
 
     def _sealed(self, error: SnowraftError) -> None:
         """Stops issuing at once, until a restored cluster grants a worker."""
+        _image.own(self)
         for lane in self._life.lanes:
             lane.sealed(error)
 
@@ -217,8 +220,7 @@ class Generator:
             raise invalid(f"after {after} is {ahead} ms ahead of this clock, limit {limit} ms; send an ID that was issued")
 
     def _check_alive(self) -> None:
-        if not self._page[0]:  # a fork that called no hook
-            self._forked()
+        _image.own(self)
         if self._closed:
             raise closed("generator")
         if self._forked_off:
@@ -231,11 +233,10 @@ class Generator:
         It issues no ID. In a child after a fork, it starts to lease workers of its own. Raises SnowraftError: at once if
         waiting does not help, as for UNKNOWN_LAYOUT and PERMISSION_DENIED, otherwise with the last reason.
         """
-        if not self._page[0]:
-            self._forked()
-        if self._closed:
-            raise closed("generator")
+        _image.own(self)
         with self._reviving:
+            if self._closed:
+                raise closed("generator")
             if self._forked_off:
                 self._begin()
         deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
@@ -263,8 +264,7 @@ class Generator:
 
     def lanes(self) -> list[LaneStatus]:
         """Returns the state of each lane; none until the layout is known."""
-        if not self._page[0]:
-            self._forked()
+        _image.own(self)
         with self._changed:
             now = self._watch.now()
             return [_status(i, lane, lane.check(now)) for i, lane in enumerate(self._life.lanes)]
@@ -274,9 +274,8 @@ class Generator:
 
         Raises SnowraftError if a worker was not released within timeout seconds. It becomes free when its window ends.
         """
-        if not self._page[0]:
-            self._forked()
-        with self._changed:
+        _image.own(self)
+        with self._reviving, self._changed:
             first, self._closed = not self._closed, True
             self._changed.notify_all()
         if not first or self._forked_off:
