@@ -16,8 +16,10 @@ from typing import Any
 
 import pytest
 from certificates import Authority
-from fake import Call, Member, one_id
+from fake import Call, Member, one_id, refuse
 from kit import eventually
+from test_blocks import Counter
+from test_buffer import Source
 from test_generator import Cluster, open_generator
 
 from snowraft import Client, SnowraftError, _image
@@ -65,6 +67,37 @@ def quiet_fork() -> int:
     for inheritor in hooked if pid else ():
         _image._inheritors.add(inheritor)
     return pid
+
+
+def fork_in(holder: Any, name: str, call: Callable[[], Any], fork: Callable[[], int]) -> tuple[Any, Any]:
+    """Forks once, after a function that call uses, as a signal handler does that returns in its child.
+
+    Returns the results of call in this process and in the child, or the reasons why it failed.
+    """
+    receive, send = os.pipe()
+    pids, function = list[int](), getattr(holder, name)
+
+    def forking(*args: Any) -> Any:
+        result = function(*args)
+        if not pids:
+            pids.append(fork())
+            signal.alarm(0 if pids[0] else 30)
+        return result
+
+    setattr(holder, name, forking)
+    try:
+        result = call()
+    except SnowraftError as e:
+        result = e.reason
+    if pids == [0]:
+        os.write(send, json.dumps(result).encode())
+        os._exit(0)
+    setattr(holder, name, function)
+    os.close(send)
+    with os.fdopen(receive, "rb") as stream:
+        content = stream.read()
+    assert os.waitpid(pids[0], 0)[1] == 0, "the child did not end in time"
+    return result, json.loads(content)
 
 
 def refusal(call: Callable[[], Any]) -> str:
@@ -147,6 +180,53 @@ def test_child_that_closes_releases_nothing(cluster: Cluster) -> None:
         assert not cluster.released
         generator.next()
     assert [r["token"] for r in cluster.released] == ["1"]
+
+
+@pytest.mark.parametrize("fork", [os.fork, quiet_fork], ids=["os.fork", "without hook"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_fork_within_next(cluster: Cluster, fork: Callable[[], int]) -> None:
+    client, generator = open_generator(cluster)
+    with client:
+        generator.ready(5)
+        clock = generator._clock.wall_ns()
+        generator._wall_ns = lambda: clock
+        uses: list[tuple[str, Callable[[], Any]]] = [
+            ("_wall_ns", generator.next),  # prepares the fast path
+            ("_wall_ns", generator.next),
+            ("_try", lambda: generator.next(1)),
+            ("_try", lambda: generator.take(10)),
+        ]
+        for name, use in uses:
+            mine, theirs = fork_in(generator, name, use, fork)
+            assert mine != "UNAVAILABLE" and theirs == "UNAVAILABLE"
+        generator.next()
+    assert [r["token"] for r in cluster.released] == ["1"]
+
+
+@pytest.mark.parametrize("fork", [os.fork, quiet_fork], ids=["os.fork", "without hook"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_fork_within_next_of_blocks_and_buffers(fork: Callable[[], int]) -> None:
+    counter, source = Counter(), Source()
+    with counter.member, Client(counter.member.address) as client, client.blocks("s") as blocks:
+        drawn = [*blocks.take(2)]
+        assert (stock := blocks._store.current) is not None
+        for holder, name, use in (
+            (type(stock.block), "number", blocks.next),
+            (blocks._store, "serve", lambda: blocks.take(1).first),
+        ):
+            drawn += fork_in(holder, name, use, fork)
+        assert len(set(drawn)) == 6, drawn
+    source.refusal = refuse("NO_LEADER")
+    with source.member, Client(source.member.address) as client, client.buffer(10) as buffer:
+        wait = buffer._await
+
+        def wait_for_ids(timeout: float | None) -> int:
+            source.refusal = None
+            return wait(timeout)
+
+        buffer._await = wait_for_ids  # type: ignore[method-assign]
+        ids = [*fork_in(buffer, "_await", buffer.next, fork), *fork_in(buffer, "_pop", buffer.next, fork)]
+        assert len(set(ids)) == 4, ids
 
 
 def test_threads_of_a_child_notice_a_fork_once(cluster: Cluster) -> None:

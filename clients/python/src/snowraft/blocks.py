@@ -105,20 +105,29 @@ class Blocks:
         runs an event loop of asyncio, it raises at once. Raises SnowraftError, such as UNKNOWN_SEQUENCE, STRICT_SEQUENCE,
         SEQUENCE_EXHAUSTED, SET_BACK and CLOSED.
         """
-        if self._page[0]:
+        page = self._page
+        if page[0]:
             with self._lock:
                 b = self._store.current
                 if self._recent and b and b.position < b.mark and not b.block.period_ends_ms:
                     self._used = True
                     index = b.position
                     b.position = index + 1
-                    return b.block.number(index)
+                    number = b.block.number(index)
+                    if page[0]:
+                        return number
         return self.take(1, timeout).first
 
     def take(self, count: int, timeout: float | None = None) -> Numbers:
         """Returns the next count numbers, 1 to 1,000,000, in one run. It waits and raises as ``next`` does."""
         check_count(count, "numbers")
-        _image.own(self)
+        while True:
+            page = _image.own(self)
+            numbers = self._take(count, timeout)
+            if page[0]:  # otherwise a fork in a signal handler: the parent returns these
+                return numbers
+
+    def _take(self, count: int, timeout: float | None) -> Numbers:
         deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
         waits = may_wait(timeout)
         with self._changed:

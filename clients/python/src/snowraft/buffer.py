@@ -114,11 +114,18 @@ class Buffer:
         that runs an event loop of asyncio, it raises at once. The reason is that of the last request to the cluster, or
         UNAVAILABLE.
         """
-        if self._page[0]:
+        page = self._page
+        if page[0]:
             with self._lock:
                 if self._chunks:
-                    return self._pop()
-        return self._await(timeout)
+                    id = self._pop()
+                    if page[0]:
+                        return id
+        while True:
+            page = _image.own(self)
+            id = self._await(timeout)
+            if page[0]:  # otherwise a fork in a signal handler: the parent returns this one
+                return id
 
     def _pop(self) -> int:
         chunk = self._chunks[0]
@@ -133,7 +140,6 @@ class Buffer:
         return id
 
     def _await(self, timeout: float | None) -> int:
-        _image.own(self)
         deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
         waits = may_wait(timeout) and not self._no_wait
         with self._changed:

@@ -60,6 +60,10 @@ class Generator:
 
     All methods may be called from any thread, but not from a signal handler. With one lane, IDs strictly increase. In a
     child process after a fork, ``next`` raises until ``ready`` was called there: the child then leases workers of its own.
+
+    A signal handler that forks must end its child, by ``os._exit`` or ``exec``. A child that returns from the handler goes on
+    where its parent was interrupted. ``next`` notices that up to its end. An ID that ``next`` has returned before is in both
+    processes, and no check undoes that.
     """
 
     def __init__(
@@ -117,7 +121,8 @@ class Generator:
         Raises SnowraftError with reasons such as WINDOW_ENDED, CLOCK_BEHIND, CLOCK_SKEW, WORKERS_EXHAUSTED,
         TIME_EXHAUSTED, PERMISSION_DENIED, UNKNOWN_LAYOUT, SET_BACK, CLOSED, and UNAVAILABLE after a fork.
         """
-        if not after and self._page[0]:
+        page = self._page
+        if not after and page[0]:
             with self._lock:
                 for lane in self._life.lanes:
                     lease = lane.lease
@@ -131,19 +136,28 @@ class Generator:
                         if cell < lease.stop:
                             lease.position, id = cell + 1, lease.next_id
                             lease.next_id = id + lease.id_step
-                            return id
+                            if page[0]:
+                                return id
+                            break
                     id = lease.take_at(wall)
-                    if id:
+                    if id and page[0]:
                         return id
-        lease, start, _ = self._await(1, after, timeout)
-        return lease.id(start)
+        while True:
+            page = _image.own(self)
+            lease, start, _ = self._await(1, after, timeout)
+            id = lease.id(start)
+            if page[0]:  # otherwise a fork in a signal handler: the parent returns this one
+                return id
 
     def take(self, count: int, timeout: float | None = None) -> list[int]:
         """Returns count IDs, 1 to 1,000,000. Those of one lane ascend. It waits and raises as ``next`` does."""
         check_count(count, "IDs")
         deadline = None if timeout is None else time.monotonic() + timeout
         found: list[int] = []
-        while len(found) < count:
+        page = _image.own(self)
+        while len(found) < count or not page[0]:
+            if not page[0]:  # a fork in a signal handler: the parent returns the IDs so far
+                page, found = _image.own(self), []
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             lease, start, end = self._await(count - len(found), 0, left)
             found += map(lease.id, range(start, end))
