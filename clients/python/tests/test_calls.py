@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import Any
 
@@ -178,12 +179,70 @@ def test_exhausted_batch_is_divided() -> None:
         sequence._calls._open = batch
         batch.join(1)
         got: list[int] = []
-        thread = threading.Thread(target=lambda: got.append(sequence.next()))
-        thread.start()
-        eventually(lambda: batch.callers == 2)
-        sequence._calls._lead(batch)
+        with batch.gate:
+            thread = threading.Thread(target=lambda: got.append(sequence.next()))
+            thread.start()
+            eventually(lambda: batch.callers == 2)
+            sequence._calls._lead(batch)
         thread.join()
         assert got == [5]
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_interrupted_leader_leaves_nobody_waiting(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The leader is interrupted where it takes or has released the lock, before or after its request."""
+    monkeypatch.setattr(_coalescer, "MOST_IN_FLIGHT", 1)
+    interrupted = itertools.count()
+
+    class Turn(threading.Condition):
+        def __enter__(self) -> bool:
+            if threading.current_thread() is leader and next(interrupted) == at:
+                raise KeyboardInterrupt
+            return super().__enter__()
+
+        def __exit__(self, *args: Any) -> None:
+            super().__exit__(*args)
+            if threading.current_thread() is leader and next(interrupted) == at:
+                raise KeyboardInterrupt
+
+    def lead() -> None:
+        try:
+            calls.do(1)
+        except KeyboardInterrupt:
+            pass
+
+    calls: _coalescer.Coalescer[int] = _coalescer.Coalescer(lambda count: count, lambda _: None)
+    calls._turn = Turn()
+    leader = threading.Thread(target=lead)
+    leader.start()
+    leader.join()
+    got: list[int] = []
+    later = threading.Thread(target=lambda: got.append(calls.do(1)[0]), daemon=True)
+    later.start()
+    later.join(5)
+    assert got == [1]
+
+
+def test_callers_of_an_interrupted_leader_get_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: _coalescer.Coalescer[int] = _coalescer.Coalescer(lambda count: count, lambda _: None)
+    joined, errors = threading.Event(), list[SnowraftError]()
+
+    def interrupt(batch: Batch) -> None:
+        joined.set()
+        eventually(lambda: batch.callers == 2)
+        raise KeyboardInterrupt
+
+    def follow() -> None:
+        joined.wait(10)
+        errors.append(reason(lambda: calls.do(1)))
+
+    monkeypatch.setattr(calls, "_lead", interrupt)
+    follower = threading.Thread(target=follow, daemon=True)
+    follower.start()
+    with pytest.raises(KeyboardInterrupt):
+        calls.do(1)
+    follower.join(5)
+    assert [(e.reason, e.unknown) for e in errors] == [("UNAVAILABLE", True)]
 
 
 def test_request_id_goes_alone_and_unchanged() -> None:

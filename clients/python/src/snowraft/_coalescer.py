@@ -48,9 +48,12 @@ class Batch(Generic[R]):
 
 
 class _Shared(Batch[R]):
+    """A batch of threads."""
+
     def __init__(self) -> None:
         super().__init__()
-        self.done = threading.Event()
+        self.gate = threading.Lock()  # the leader holds it from before others can join to its end, even if interrupted
+        self.landed = False  # its call is no longer in flight
 
 
 class Coalescer(Generic[R]):
@@ -59,46 +62,48 @@ class Coalescer(Generic[R]):
     def __init__(self, fetch: Callable[[int], R], report: Callable[[Batch[R]], None]) -> None:
         self._fetch = fetch  # makes a call for count IDs or numbers, with the timeout of the client
         self._report = report
-        self._open: _Shared[R] | None = None
-        self._in_flight = 0
-        self._turn = threading.Condition(threading.Lock())
+        self.renew()
 
     def renew(self) -> None:
         """Forgets the calls of the parent, after a fork."""
-        self._open, self._in_flight = None, 0
+        self._open: _Shared[R] | None = None
+        self._flying: set[_Shared[R]] = set()
         self._turn = threading.Condition(threading.Lock())
 
     def do(self, count: int) -> tuple[R, int]:
         """Returns the answer of a call that began after do was called, and the offset of the caller in it."""
-        with self._turn:
-            leads = self._open is None or not self._open.fits(count)
-            if leads:
-                self._open = _Shared()
-            batch = self._open
-            assert batch is not None
-            offset = batch.join(count)
-        if leads:
-            self._lead(batch)
-        else:
-            batch.done.wait()
+        own: _Shared[R] = _Shared()
+        try:
+            with own.gate:
+                with self._turn:
+                    batch = self._open
+                    if batch is None or not batch.gate.locked() or not batch.fits(count):
+                        batch = self._open = own
+                    offset = batch.join(count)
+                if batch is own:
+                    self._lead(batch)
+        finally:
+            if own.callers:
+                self._report(own)
+        with batch.gate:  # waits for the leader
+            pass
         if batch.error:
             if batch.callers > 1 and divides(batch.error):
                 return self._fetch(count), 0
             raise batch.error.copy() if batch.callers > 1 else batch.error
-        assert batch.answer is not None
+        if batch.answer is None:
+            raise SnowraftError("interrupted in another thread", reason=reasons.UNAVAILABLE, unknown=True)
         return batch.answer, offset
 
     def _lead(self, batch: _Shared[R]) -> None:
-        flying = False
         try:
             with self._turn:
-                if self._in_flight >= WINDOW:
-                    self._turn.wait_for(lambda: self._in_flight < WINDOW, OVERDUE)
-                self._turn.wait_for(lambda: self._in_flight < MOST_IN_FLIGHT)
+                if self._in_flight() >= WINDOW:
+                    self._turn.wait_for(lambda: self._in_flight() < WINDOW, OVERDUE)
+                self._turn.wait_for(lambda: self._in_flight() < MOST_IN_FLIGHT)
                 if self._open is batch:
                     self._open = None
-                self._in_flight += 1
-                flying = True
+                self._flying.add(batch)
             batch.answer = self._fetch(batch.count)
         except SnowraftError as error:
             batch.error = error
@@ -106,9 +111,11 @@ class Coalescer(Generic[R]):
             batch.error = SnowraftError(f"interrupted: {e!r}", reason=reasons.UNAVAILABLE, unknown=True)
             raise
         finally:
+            batch.landed = True
             with self._turn:
-                self._open = None if self._open is batch else self._open
-                self._in_flight -= flying
                 self._turn.notify_all()
-            batch.done.set()
-            self._report(batch)
+
+    def _in_flight(self) -> int:
+        """Returns the number of calls in flight. Requires the lock."""
+        self._flying = {batch for batch in self._flying if not batch.landed}
+        return len(self._flying)
