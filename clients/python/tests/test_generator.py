@@ -389,6 +389,22 @@ def test_seal_while_a_grant_is_opened(cluster: Cluster, monkeypatch: pytest.Monk
         assert generator.lanes()[0].token == 2
 
 
+def test_seal_reaches_all_that_requests(cluster: Cluster) -> None:
+    """A grant or IDs from before a seal must not arrive in an object that the client does not know yet."""
+    client, started = Client(cluster.member.address), list[bool]()
+
+    class Opened(list[Any]):
+        def append(self, opened: Any) -> None:
+            started.append(bool(opened._life._threads if isinstance(opened, Generator) else opened._thread))
+            super().append(opened)
+
+    with client:
+        client._open = Opened()
+        client.generator()
+        client.buffer()
+        assert started == [False, False]
+
+
 def test_errors_can_be_pickled_and_keep_no_frames(cluster: Cluster) -> None:
     clock = FakeClock()
     client, generator = open_generator(cluster, clock)

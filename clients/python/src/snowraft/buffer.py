@@ -76,8 +76,6 @@ class Buffer:
         self._least, self._most, self._span, self._age, self._no_wait = least, most, span, age, no_wait
         self._closed = False
         self._begin()
-        with self._changed:
-            self._start()
         _image.inherit(self)
 
     def _begin(self) -> None:
@@ -102,7 +100,12 @@ class Buffer:
         self._begin()
 
     def _start(self) -> None:
-        """Starts the thread. Requires the lock."""
+        """Starts the thread."""
+        with self._changed:
+            self._start_once()
+
+    def _start_once(self) -> None:
+        """Starts the thread if there is none. Requires the lock."""
         if self._thread is None and not self._closed:
             self._thread = threading.Thread(target=self._run, name="snowraft-buffer", daemon=True)
             self._thread.start()
@@ -143,7 +146,7 @@ class Buffer:
         deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
         waits = may_wait(timeout) and not self._no_wait
         with self._changed:
-            self._start()
+            self._start_once()
             first = True
             while True:
                 if self._closed:
@@ -169,7 +172,7 @@ class Buffer:
         _image.own(self)
         deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
         with self._changed:
-            self._start()
+            self._start_once()
             while not self._chunks:
                 if self._closed:
                     raise closed("buffer")

@@ -187,7 +187,8 @@ class Client:
         if self._closed.is_set():
             raise closed()
         generator = Generator(self, layout, holder, lanes, clock or SystemClock(), no_wait)
-        self._open.append(generator)
+        self._open.append(generator)  # from here on, a seal reaches it
+        generator._start()
         return generator
 
     def blocks(self, sequence: str, *, first: int = 100, refresh: float = 3.0) -> Blocks:
@@ -223,7 +224,8 @@ class Client:
         if self._closed.is_set():
             raise closed()
         buffer = Buffer(self, layout, size, max_size, span, age, no_wait)
-        self._open.append(buffer)
+        self._open.append(buffer)  # from here on, a seal reaches it
+        buffer._start()
         return buffer
 
     def _forget(self, opened: Generator | Blocks | Buffer) -> None:

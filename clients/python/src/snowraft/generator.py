@@ -90,10 +90,13 @@ class Generator:
         self._changed = threading.Condition(self._lock)
 
     def _begin(self) -> None:
-        """Starts with a new nonce and without a lease."""
+        """Begins with a new nonce and without a lease."""
         life = Life(self._client, self._layout_name, self._holder, self._lanes, self._clock, self._changed)
         self._life, self._watch, self._forked_off = life, life.watch, False
-        life.start()
+
+    def _start(self) -> None:
+        """Starts the threads."""
+        self._life.start()
 
     def _forked(self) -> None:
         """Drops the lease of the parent, which goes on to use it: it is never released here."""
@@ -253,6 +256,7 @@ class Generator:
                 raise closed("generator")
             if self._forked_off:
                 self._begin()
+                self._start()
         deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
         while (error := self.problem()) is not None:
             left = deadline - time.monotonic()
