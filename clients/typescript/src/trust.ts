@@ -94,6 +94,7 @@ export function tlsOptions(trust: Exclude<Trust, { kind: "clear" }>, host: strin
   }
   return {
     minVersion: "TLSv1.2",
+    rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
     ...(isIP(host) === 0 ? { servername: host } : {}), // an address has no server name
     ...(trust.ca === undefined ? {} : { ca: trust.ca }),
   };

@@ -123,6 +123,19 @@ test("with a CA that is no cluster's, names and dates count", async () => {
   assert.deepEqual(member.tokens, []);
 });
 
+test("the environment does not switch the verification of servers off", async () => {
+  const member = await secured(leaf(mine), mine);
+  process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
+  try {
+    for (const options of [{ tls: true }, { ca: leaf(mine).pem }]) {
+      await assert.rejects(open(member.address, { ...options, token }).nextId({ timeoutMs: 500 }), { reason: "UNAVAILABLE" });
+    }
+  } finally {
+    delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
+  }
+  assert.deepEqual(member.tokens, []);
+});
+
 test("a token without a pin and a CA stays on this host", async () => {
   const member = await FakeMember.start({ "/v1/ids:generate": idsFrom(1n) });
   await open(member.address, { token }).nextId();
