@@ -65,14 +65,16 @@ export class Ids {
   }
 }
 
-/** rangesOf returns the ranges of an answer, and throws unless they hold count IDs greater than after. */
+/** rangesOf returns the ranges of an answer, and throws unless they hold count different IDs greater than after. */
 function rangesOf(answer: Json, count: number, after: bigint): readonly Range[] {
   let sum = 0;
+  let step = 0n;
   const ranges = (list(answer, "ranges") as Json[]).map((json) => {
     const range = { first: int64(json["first"], "first"), count: safe(json["count"], "count"), step: int64(json["step"], "step") };
     sum += range.count;
-    const last = range.first + BigInt(range.count - 1) * range.step;
-    if (range.count < 1 || range.first <= after || (range.step <= 0n && range.count > 1) || BigInt.asIntN(64, last) !== last) {
+    step ||= range.step;
+    const last = lastOf(range);
+    if (range.count < 1 || range.first <= after || range.step < 1n || range.step !== step || BigInt.asIntN(64, last) !== last) {
       throw malformed(`${range.count} IDs from ${range.first} by ${range.step} after ${after}`);
     }
     return range;
@@ -80,7 +82,28 @@ function rangesOf(answer: Json, count: number, after: bigint): readonly Range[] 
   if (sum !== count) {
     throw malformed(`${sum} IDs instead of the ${count} requested`);
   }
+  checkDistinct(ranges);
   return ranges;
+}
+
+/** checkDistinct throws if ranges of one step share an ID. They can only if their IDs have the same remainder modulo the step. */
+function checkDistinct(ranges: readonly Range[]): void {
+  const sorted = ranges.map((range) => ({ range, rest: range.first % range.step }));
+  sorted.sort((a, b) => compare(a.rest, b.rest) || compare(a.range.first, b.range.first));
+  sorted.reduce((a, b) => {
+    if (a.rest === b.rest && b.range.first <= lastOf(a.range)) {
+      throw malformed(`ID ${b.range.first} twice`);
+    }
+    return b;
+  });
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function lastOf(range: Range): bigint {
+  return range.first + BigInt(range.count - 1) * range.step;
 }
 
 /** at returns the ID at an index of ranges. */

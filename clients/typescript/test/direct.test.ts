@@ -40,7 +40,7 @@ test("a session asks for IDs greater than its last one", async () => {
   const member = await FakeMember.start({
     "/v1/ids:generate": (body) => {
       const after = BigInt(String(body["after"] ?? 0));
-      return { ranges: [{ first: `${after + 20n}`, count: 1, step: "1" }, { first: `${after + 5n}`, count: (body["count"] as number) - 1, step: "2" }].filter((r) => r.count > 0) };
+      return { ranges: [{ first: `${after + 20n}`, count: 1, step: "2" }, { first: `${after + 5n}`, count: (body["count"] as number) - 1, step: "2" }].filter((r) => r.count > 0) };
     },
   });
   const session = connect([member]).session({ after: 7n });
@@ -120,6 +120,21 @@ test("answers that break the protocol are discarded", async () => {
     const member = await FakeMember.start({ "/v1/ids:generate": () => answer });
     await assert.rejects(connect([member]).nextId(), { reason: "INTERNAL" }, JSON.stringify(answer));
   }
+});
+
+test("ranges of one answer share no ID", async () => {
+  const range = (first: number, count: number, step: number): Body => ({ first: `${first}`, count, step: `${step}` });
+  const wrong = [
+    [range(5, 2, 1), range(5, 2, 1)], [range(5, 2, 1), range(6, 2, 1)], [range(5, 3, 4), range(9, 1, 4)], [range(20, 1, 4), range(1, 1, 4), range(12, 2, 4), range(16, 1, 4)],
+    [range(5, 1, 1), range(7, 2, 2)],
+  ];
+  for (const ranges of wrong) {
+    const count = ranges.reduce((sum, r) => sum + (r["count"] as number), 0);
+    const member = await FakeMember.start({ "/v1/ids:generate": () => ({ ranges }) });
+    await assert.rejects(connect([member]).ids(count), { reason: "INTERNAL" }, JSON.stringify(ranges));
+  }
+  const member = await FakeMember.start({ "/v1/ids:generate": () => ({ ranges: [range(20, 2, 4), range(1, 2, 4), range(6, 3, 4), range(12, 2, 4)] }) });
+  assert.deepEqual(await connect([member]).ids(9), [20n, 24n, 1n, 5n, 6n, 10n, 14n, 12n, 16n]);
 });
 
 test("members are learned, and removed ones are not called", async () => {
