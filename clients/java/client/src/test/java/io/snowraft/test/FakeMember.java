@@ -68,6 +68,13 @@ public final class FakeMember implements AutoCloseable {
         }
     }
 
+    /** Sends an answer that no request asked for on all connections. */
+    public void send(String answer) throws IOException {
+        for (Socket socket : open) {
+            socket.getOutputStream().write(answer.getBytes(StandardCharsets.UTF_8));
+        }
+    }
+
     /** Returns an answer with a JSON body. */
     public static String ok(String json) {
         return answer(200, json);

@@ -43,6 +43,16 @@ final class Pool {
 
     /** Returns an idle connection to a member; null if there is none. With {@code careful}, it surely is open. */
     HttpConnection idle(Address member, boolean careful) {
+        for (;;) {
+            HttpConnection connection = take(member, careful);
+            if (connection == null || !connection.hasUnread()) {
+                return connection;
+            }
+            release(connection, false); // the next request would take the bytes for its answer
+        }
+    }
+
+    private HttpConnection take(Address member, boolean careful) {
         lock.lock();
         try {
             Deque<HttpConnection> all = idle.getOrDefault(member, new ArrayDeque<>());

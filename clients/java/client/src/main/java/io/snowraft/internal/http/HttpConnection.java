@@ -20,6 +20,7 @@ public final class HttpConnection implements Closeable {
 
     private final Address address;
     private final Socket raw;
+    private final Socket socket; // the raw one, or TLS on top of it
     private final HttpReader reader;
     private final OutputStream out;
     private volatile Deadline deadline; // of the request in progress; null if there is none
@@ -28,6 +29,7 @@ public final class HttpConnection implements Closeable {
     private HttpConnection(Address address, Socket raw, Socket socket) throws IOException {
         this.address = address;
         this.raw = raw;
+        this.socket = socket;
         this.reader = new HttpReader(socket, MAX_BODY);
         this.out = socket.getOutputStream();
     }
@@ -110,6 +112,15 @@ public final class HttpConnection implements Closeable {
     /** Reports whether a byte of the answer to the last request arrived. */
     public boolean answerBegan() {
         return reader.began();
+    }
+
+    /** Reports without waiting whether the peer has sent more than the answers to the requests so far. */
+    public boolean hasUnread() {
+        try {
+            return reader.hasRest() || socket != raw && raw.getInputStream().available() > 0;
+        } catch (IOException e) {
+            return true;
+        }
     }
 
     /** Returns the time since the last request. */

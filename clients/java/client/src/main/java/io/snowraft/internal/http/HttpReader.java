@@ -42,9 +42,9 @@ final class HttpReader {
         return began;
     }
 
-    /** Reports whether bytes have arrived that no request asked for. */
-    boolean hasRest() {
-        return at < end;
+    /** Reports without waiting whether bytes have arrived that no request asked for. */
+    boolean hasRest() throws IOException {
+        return at < end || in.available() > 0;
     }
 
     /** Reads one answer to a request that is not HEAD. */
@@ -56,7 +56,7 @@ final class HttpReader {
             Head head = head();
             if (head.status >= 200) {
                 byte[] body = body(head);
-                boolean reusable = !head.close && head.bounded() && !hasRest();
+                boolean reusable = !head.close && head.bounded() && at == end;
                 return new HttpResponse(head.status, head.contentType, body, reusable);
             }
             if (head.status == 101) {

@@ -11,65 +11,29 @@ import io.snowraft.client.SnowraftClient;
 import io.snowraft.client.SnowraftException;
 import io.snowraft.test.FakeCluster;
 import io.snowraft.test.FakeMember;
-import java.io.InputStream;
+import io.snowraft.test.TlsPort;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
-import java.security.KeyStore;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import javax.net.ssl.KeyManagerFactory;
-import javax.net.ssl.SNIMatcher;
-import javax.net.ssl.SNIServerName;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.SSLParameters;
-import javax.net.ssl.SSLServerSocket;
 import org.junit.jupiter.api.Test;
 
 /** TLS with pins: a token leaves only on a connection whose pin is verified. */
 class PinnedClientTest {
     private static final String SECRET = "snowraft_17_aeaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaad7qejzabli";
 
-    private static String pem(String name) throws Exception {
-        try (InputStream in = PinnedClientTest.class.getResourceAsStream("/" + name + ".pem")) {
-            return new String(in.readAllBytes(), StandardCharsets.US_ASCII);
-        }
-    }
-
     private static String pin(String name) throws Exception {
-        return Trust.of(pem(name), "").serverName();
+        return Trust.of(TlsPort.pem(name), "").serverName();
     }
 
     /** Returns a token of the test vectors, with another pin. */
     private static String token(String pin) throws Exception {
         String text = io.snowraft.test.Vectors.read("pins.json").objects("tokens").get(0).string("text");
         return text.substring(0, text.lastIndexOf('_')) + (pin.isEmpty() ? "" : "_" + pin);
-    }
-
-    /** Returns a TLS port with a certificate of an authority, which keeps the server name that clients send. */
-    private static ServerSocket port(String name, AtomicReference<String> sni) throws Exception {
-        KeyStore store = KeyStore.getInstance("PKCS12");
-        try (InputStream in = PinnedClientTest.class.getResourceAsStream("/" + name + ".p12")) {
-            store.load(in, "snowraft".toCharArray());
-        }
-        KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-        keys.init(store, "snowraft".toCharArray());
-        SSLContext context = SSLContext.getInstance("TLS");
-        context.init(keys.getKeyManagers(), null, null);
-        SSLServerSocket server = (SSLServerSocket) context.getServerSocketFactory().createServerSocket(0, 50, InetAddress.getLoopbackAddress());
-        SSLParameters parameters = server.getSSLParameters();
-        parameters.setSNIMatchers(java.util.List.of(new SNIMatcher(0) {
-            @Override
-            public boolean matches(SNIServerName serverName) {
-                sni.set(new String(serverName.getEncoded(), StandardCharsets.US_ASCII));
-                return true;
-            }
-        }));
-        server.setSSLParameters(parameters);
-        return server;
     }
 
     private static ClientBuilder builder(FakeMember member) {
@@ -79,7 +43,7 @@ class PinnedClientTest {
     @Test
     void pinIsSentAsServerNameAndVerified() throws Exception {
         AtomicReference<String> sni = new AtomicReference<>();
-        try (FakeMember member = new FakeMember(port("pinned", sni), new FakeCluster());
+        try (FakeMember member = new FakeMember(TlsPort.open("pinned", sni), new FakeCluster());
                 SnowraftClient client = builder(member).token(token(pin("pinned"))).build()) {
             assertTrue(client.nextId() > 0);
             assertEquals(pin("pinned"), sni.get());
@@ -90,8 +54,8 @@ class PinnedClientTest {
     @Test
     void authorityOfAClusterCountsAsItsPin() throws Exception {
         AtomicReference<String> sni = new AtomicReference<>();
-        try (FakeMember member = new FakeMember(port("pinned", sni), new FakeCluster());
-                SnowraftClient client = builder(member).ca(pem("other") + pem("pinned")).build()) {
+        try (FakeMember member = new FakeMember(TlsPort.open("pinned", sni), new FakeCluster());
+                SnowraftClient client = builder(member).ca(TlsPort.pem("other") + TlsPort.pem("pinned")).build()) {
             assertTrue(client.nextId() > 0);
             assertTrue(sni.get().contains(pin("pinned")) && sni.get().contains(pin("other")) && sni.get().contains("."));
         }
@@ -100,7 +64,7 @@ class PinnedClientTest {
     @Test
     void tokenIsNotSentToAServerWithoutThePin() throws Exception {
         AtomicReference<String> sni = new AtomicReference<>();
-        try (FakeMember member = new FakeMember(port("other", sni), new FakeCluster());
+        try (FakeMember member = new FakeMember(TlsPort.open("other", sni), new FakeCluster());
                 SnowraftClient client = builder(member).token(token(pin("pinned"))).build()) {
             SnowraftException e = assertThrows(SnowraftException.class, client::nextId);
             assertEquals(Reason.PIN_MISMATCH, e.reason(), e.getMessage());
@@ -113,8 +77,8 @@ class PinnedClientTest {
 
     @Test
     void anotherMemberWithThePinServes() throws Exception {
-        try (FakeMember wrong = new FakeMember(port("other", new AtomicReference<>()), new FakeCluster());
-                FakeMember right = new FakeMember(port("pinned", new AtomicReference<>()), new FakeCluster());
+        try (FakeMember wrong = new FakeMember(TlsPort.open("other", new AtomicReference<>()), new FakeCluster());
+                FakeMember right = new FakeMember(TlsPort.open("pinned", new AtomicReference<>()), new FakeCluster());
                 SnowraftClient client = SnowraftClient.builder().addresses(wrong.address(), right.address()).token(token(pin("pinned"))).build()) {
             for (int i = 0; i < 20; i++) {
                 assertTrue(client.nextId() > 0);
@@ -180,7 +144,7 @@ class PinnedClientTest {
     @Test
     void anotherAuthorityVerifiesHosts() throws Exception {
         // A trust that is not in cluster authorities checks names: the certificate of the test is for no host.
-        try (FakeMember member = new FakeMember(port("pinned", new AtomicReference<>()), new FakeCluster());
+        try (FakeMember member = new FakeMember(TlsPort.open("pinned", new AtomicReference<>()), new FakeCluster());
                 SnowraftClient client = builder(member).systemTrust().timeout(Duration.ofMillis(500)).build()) {
             assertThrows(SnowraftException.class, client::nextId);
             assertEquals("", member.received());
