@@ -72,15 +72,17 @@ export class Transport {
       });
       const timer = setTimeout(() => {
         late = true;
-        request.destroy(new Error("no answer in time"));
+        fail(new Error("no answer in time"));
       }, Math.max(1, r.timeoutMs));
       this.#active.add(request);
-      const end = (): void => {
+      const end = (): boolean => {
         clearTimeout(timer);
-        this.#active.delete(request);
+        return this.#active.delete(request);
       };
       const fail = (error: Error): void => {
-        end();
+        if (!end()) {
+          return;
+        }
         request.destroy();
         const reason = SnowraftError.is(error) ? error.reason : undefined;
         reject(new TransportError(explain(error), sent, late, reason));
@@ -90,7 +92,14 @@ export class Transport {
         sent = true;
       });
       request.on("error", fail);
+      request.on("upgrade", (_, socket) => {
+        socket.destroy();
+        fail(new Error("the server switches the protocol; check the address"));
+      });
+      const closed = (): void => fail(new Error("the connection was closed"));
+      request.on("close", closed);
       request.on("response", (response) => {
+        request.off("close", closed); // it may close before the answer has been read
         const chunks: Buffer[] = [];
         let size = 0;
         response.on("data", (chunk: Buffer) => {
@@ -102,7 +111,7 @@ export class Transport {
           }
         });
         response.on("error", fail);
-        response.on("aborted", () => fail(new Error("the connection was closed during the answer")));
+        response.on("close", () => fail(new Error("the connection was closed during the answer")));
         response.on("end", () => {
           end();
           resolve({

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { createServer, type AddressInfo } from "node:net";
+import { after, test } from "node:test";
 import { Client, SnowraftError, type ClientEvent } from "../src/index.js";
 import { systemClock } from "../src/clock.js";
 import { Standing } from "../src/standing.js";
@@ -120,6 +121,30 @@ test("answers that break the protocol are discarded", async () => {
     const member = await FakeMember.start({ "/v1/ids:generate": () => answer });
     await assert.rejects(connect([member]).nextId(), { reason: "INTERNAL" }, JSON.stringify(answer));
   }
+});
+
+test("an answer that ends with its connection is read", async () => {
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => socket.end(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{"first":"7","count":1,"increment":"1","pad":"${"x".repeat(1 << 20)}"}`));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  after(() => server.close());
+  const client = new Client({ addresses: [`127.0.0.1:${(server.address() as AddressInfo).port}`] });
+  assert.equal(await client.sequence("s").next(), 7n);
+  await client.close();
+});
+
+test("a switch of the protocol ends a call", async () => {
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  after(() => server.close());
+  const client = new Client({ addresses: [`127.0.0.1:${(server.address() as AddressInfo).port}`] });
+  await assert.rejects(client.sequence("s").setNext(5n), { reason: "UNAVAILABLE", retry: false, unknown: true, message: /switches the protocol/ });
+  await client.close();
 });
 
 test("ranges of one answer share no ID", async () => {
