@@ -38,6 +38,7 @@ public final class Buffer implements Suspendable {
     private volatile BufferChunk current; // linked to the later ones
     private volatile boolean closed;
     private volatile boolean suspended;
+    private volatile long drops; // how often IDs that were on their way were dropped
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition filled = lock.newCondition(); // an answer has arrived, or the buffer was closed
@@ -169,10 +170,10 @@ public final class Buffer implements Suspendable {
     /** Fetches IDs until the buffer is full. */
     private void fillNow(Duration pause) {
         try {
-            for (int missing = missing(); missing > 0 && !closed && !suspended; missing = missing()) {
+            for (long before = drops; !closed && !suspended && missing() > 0; before = drops) {
                 long asked = now();
-                int count = Math.min(missing, MAX_FETCH);
-                append(ids.fetch(count, 0).part(0, count), asked);
+                int count = Math.min(missing(), MAX_FETCH);
+                append(ids.fetch(count, 0).part(0, count), asked, before);
             }
         } catch (SnowraftException e) {
             fail(e);
@@ -195,10 +196,11 @@ public final class Buffer implements Suspendable {
         return level;
     }
 
-    private void append(long[] some, long asked) {
+    /** Adds IDs to the buffer, unless those on their way were dropped since the request. */
+    private void append(long[] some, long asked, long dropsBefore) {
         lock.lock();
         try {
-            if (suspended) {
+            if (drops != dropsBefore) {
                 return;
             }
             int low = options.size() / 3;
@@ -284,6 +286,7 @@ public final class Buffer implements Suspendable {
         lock.lock();
         try {
             suspended = true;
+            drops++;
             dropUntil(Long.MAX_VALUE);
         } finally {
             lock.unlock();

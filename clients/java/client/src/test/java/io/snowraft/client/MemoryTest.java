@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -52,6 +53,30 @@ class MemoryTest {
             buffer.close();
             assertEquals(Reason.CLOSED, assertThrows(SnowraftException.class, buffer::next).reason());
             assertEquals(0, buffer.tryNext());
+        }
+    }
+
+    @Test
+    void idsRequestedBeforeASuspensionAreDropped() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch go = new CountDownLatch(1);
+        FakeCluster cluster = new FakeCluster();
+        cluster.on("/v1/ids:generate", r -> {
+            String answer = cluster.right(r);
+            asked.countDown();
+            go.await();
+            return FakeMember.ok(answer);
+        });
+        try (FakeMember member = new FakeMember(cluster); SnowraftClient client = client(member)) {
+            Buffer buffer = client.buffer(100);
+            assertTrue(asked.await(10, TimeUnit.SECONDS));
+            buffer.suspend();
+            buffer.resume();
+            go.countDown();
+            long id = buffer.next();
+            assertTrue(id >= 1100, "each copy of the process would issue " + id);
+        } finally {
+            go.countDown();
         }
     }
 
