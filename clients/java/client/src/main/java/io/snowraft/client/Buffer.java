@@ -34,6 +34,7 @@ public final class Buffer implements Suspendable {
     private final Ids ids;
     private final BufferOptions options;
     private final Runnable whenClosed;
+    private final Consumer<SnowraftException> seal = this::seal;
     private final AtomicBoolean filling = new AtomicBoolean(); // a fill is scheduled or in progress
     private volatile BufferChunk current; // linked to the later ones
     private volatile boolean closed;
@@ -63,6 +64,7 @@ public final class Buffer implements Suspendable {
 
     /** Begins to fill the buffer. */
     void start() {
+        caller.onSealed(seal);
         tick();
     }
 
@@ -280,14 +282,31 @@ public final class Buffer implements Suspendable {
         }
     }
 
+    /** Drops the IDs, because the cluster was set back and may issue them twice. */
+    private void seal(SnowraftException reason) {
+        lock.lock();
+        try {
+            drop();
+            problem = reason;
+            filled.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Drops the IDs, and those that are on their way. Requires the lock. */
+    private void drop() {
+        drops++;
+        dropUntil(Long.MAX_VALUE);
+    }
+
     /** Drops the IDs, and fetches none until {@link #resume}. */
     @Override
     public void suspend() {
         lock.lock();
         try {
             suspended = true;
-            drops++;
-            dropUntil(Long.MAX_VALUE);
+            drop();
         } finally {
             lock.unlock();
         }
@@ -304,6 +323,7 @@ public final class Buffer implements Suspendable {
     @Override
     public void close() {
         closed = true;
+        caller.offSealed(seal);
         dropUntil(Long.MAX_VALUE);
         lock.lock();
         try {

@@ -170,6 +170,39 @@ class MemoryTest {
     }
 
     @Test
+    void sealedStatusStopsAllOfAClient() throws Exception {
+        FakeCluster cluster = new FakeCluster();
+        CountDownLatch stocked = new CountDownLatch(1);
+        cluster.on("/v1/status", r -> {
+            stocked.await();
+            String status = cluster.right(r);
+            return FakeMember.ok(status.substring(0, status.length() - 1) + ",\"sealed\":{}}");
+        });
+        cluster.on("/v1/ids:generate", r -> stocked.getCount() > 0 ? "" : FakeMember.error(400, "SET_BACK"));
+        try (FakeMember member = new FakeMember(cluster); SnowraftClient client = client(member)) {
+            Blocks blocks = client.blocks("s");
+            Buffer buffer = client.buffer(100);
+            Generator generator = client.generator();
+            blocks.next();
+            buffer.ready(LIMIT);
+            generator.ready(LIMIT);
+            stocked.countDown();
+            SnowraftException e = assertThrows(SnowraftException.class, () -> {
+                for (;;) {
+                    generator.next();
+                    Thread.sleep(1);
+                }
+            });
+            assertEquals(Reason.SET_BACK, e.reason());
+            assertEquals(Reason.SET_BACK, assertThrows(SnowraftException.class, blocks::next, "99 numbers are left").reason());
+            assertEquals(0, buffer.tryNext());
+            assertEquals(Reason.SET_BACK, assertThrows(SnowraftException.class, buffer::next).reason());
+        } finally {
+            stocked.countDown();
+        }
+    }
+
+    @Test
     void sealedClusterStopsBlocksAtOnce() throws Exception {
         FakeCluster cluster = new FakeCluster();
         AtomicInteger sealed = new AtomicInteger();

@@ -133,7 +133,7 @@ public final class Caller {
         SnowraftException exception = failure == null ? null
                 : Tries.exception(List.of(failure), null, attempt.request().harmless(), failure.unknown());
         if (failure != null && failure.reason() == Reason.SET_BACK) {
-            sealed.forEach(s -> s.accept(exception));
+            seal(exception);
         }
         try {
             listener.tried(attempt.request().method().text(), member.toString(), attempt.took(), exception);
@@ -158,6 +158,11 @@ public final class Caller {
             Thread.currentThread().interrupt();
             throw tries.failed(Reason.INTERRUPTED);
         }
+    }
+
+    /** Stops all that issues from memory, because a member reported that the cluster was set back in time and is sealed. */
+    public void seal(SnowraftException reason) {
+        sealed.forEach(s -> s.accept(reason));
     }
 
     /** Calls {@code then} whenever a member reports that the cluster was set back in time and is sealed. */

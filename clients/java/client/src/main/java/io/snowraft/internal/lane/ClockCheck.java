@@ -9,7 +9,6 @@ import io.snowraft.internal.http.Deadline;
 import io.snowraft.internal.json.JsonException;
 import io.snowraft.internal.json.JsonObject;
 import java.time.Duration;
-import java.util.function.Consumer;
 
 /**
  * Checks the clock of a generator every second: it asks a member for its clock every 20 s, and every second while the own clock seems
@@ -22,15 +21,13 @@ final class ClockCheck {
 
     private final Caller caller;
     private final Watch watch;
-    private final Consumer<SnowraftException> seal;
     private long askedAt;
     private boolean asked;
     private volatile boolean closed;
 
-    ClockCheck(Caller caller, Watch watch, Consumer<SnowraftException> seal) {
+    ClockCheck(Caller caller, Watch watch) {
         this.caller = caller;
         this.watch = watch;
-        this.seal = seal;
     }
 
     void start() {
@@ -82,7 +79,7 @@ final class ClockCheck {
             watch.observePeer(status.string("memberId"), status.int64("clockAtMs") - status.int64("clockOffsetMs"), took);
         }
         if (status.has("sealed")) {
-            seal.accept(Watch.error(Reason.SET_BACK, "the cluster was set back in time and is sealed; restore it with \"snowraft restore\"", 0));
+            caller.seal(Watch.error(Reason.SET_BACK, "the cluster was set back in time and is sealed; restore it with \"snowraft restore\"", 0));
         }
     }
 }

@@ -43,7 +43,7 @@ public final class Issuer {
         this.events = events;
         this.caller = caller;
         watch = new Watch(clock);
-        clockCheck = new ClockCheck(caller, watch, seal);
+        clockCheck = new ClockCheck(caller, watch);
         this.lanes = new Lane[lanes];
         for (int i = 0; i < lanes; i++) {
             this.lanes[i] = new Lane(this, i, granter, watch);
