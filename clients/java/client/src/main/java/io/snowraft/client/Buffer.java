@@ -324,9 +324,9 @@ public final class Buffer implements Suspendable {
     public void close() {
         closed = true;
         caller.offSealed(seal);
-        dropUntil(Long.MAX_VALUE);
         lock.lock();
         try {
+            drop();
             filled.signalAll();
         } finally {
             lock.unlock();
