@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -21,6 +22,7 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class Watch {
     private static final long PEER_MAX_AGE = 30_000; // ms
+    private static final long SUSPEND_NOISE = 100; // ms; the greatest difference between two readings that is not a suspension
 
     private record Peer(long base, long mono) {
     }
@@ -36,6 +38,7 @@ final class Watch {
     private long observed; // Unix ms; 0: not known yet
     private long observedBase; // observed - mono
     private long own; // own base at the last update
+    private OptionalLong asleep; // time of all suspensions until the last update
     private boolean agreed; // the own clock agreed with a peer's once
     private boolean disputed; // the only other clock contradicts the own one
     private boolean settled; // a member has answered
@@ -45,6 +48,7 @@ final class Watch {
         this.clock = clock;
         own = now().base();
         reference = own;
+        asleep = clock.suspendedMillis();
         bound(now());
     }
 
@@ -158,6 +162,7 @@ final class Watch {
         }
         lock.lock();
         try {
+            wake();
             Reading r = now();
             observed = millis;
             observedBase = millis - r.mono();
@@ -171,6 +176,7 @@ final class Watch {
     void observePeer(String id, long wall, long roundTrip) {
         lock.lock();
         try {
+            wake();
             Reading r = now();
             peers.put(id, new Peer(wall + roundTrip / 2 - r.mono(), r.mono()));
             update();
@@ -208,6 +214,7 @@ final class Watch {
     void update() {
         lock.lock();
         try {
+            wake();
             Reading r = now();
             if (observed != 0) {
                 observed = observedBase + r.mono();
@@ -237,6 +244,23 @@ final class Watch {
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Notes a suspension of the machine: the monotonic clock stood still, and every other clock continued. Requires the lock. */
+    private void wake() {
+        OptionalLong now = clock.suspendedMillis();
+        if (now.isEmpty()) {
+            return;
+        }
+        long slept = asleep.isEmpty() ? 0 : now.getAsLong() - asleep.getAsLong();
+        if (asleep.isPresent() && slept <= SUSPEND_NOISE) {
+            return;
+        }
+        asleep = now;
+        own += slept;
+        reference += slept;
+        observedBase += slept;
+        peers.replaceAll((id, peer) -> new Peer(peer.base + slept, peer.mono));
     }
 
     /**
