@@ -78,6 +78,7 @@ export class Watch {
   /** Sets the observed clock to the value that a member reported. It may be lower than before: an operator can lower it. */
   observe(millis: number): void {
     if (millis > 0) {
+      this.#wake();
       const now = this.now();
       this.#observedBase = millis - now.mono;
       this.observed = millis;
@@ -87,6 +88,7 @@ export class Watch {
 
   /** Notes a member's clock, which the member read half of the round-trip time ago. */
   observePeer(id: string, wall: number, tookMs: number): void {
+    this.#wake();
     const { mono } = this.now();
     this.#peers.set(id, { base: wall + Math.floor(tookMs / 2) - mono, mono });
     this.update();

@@ -205,6 +205,18 @@ test("a suspension of the machine is no jump of the clock", () => {
   assert.equal(watch.check(watch.now())?.reason, "CLOCK_SKEW");
 });
 
+test("answers after a suspension of the machine are not moved by it", () => {
+  const clock = { at: { wall: 1e12, mono: 0, asleep: 5_000 }, wall: () => clock.at.wall, monotonic: () => clock.at.mono, suspended: () => clock.at.asleep };
+  const watch = new Watch(clock);
+  watch.observePeer("m", 1e12, 0);
+  clock.at = { wall: 1e12 + 60_000, mono: 10, asleep: 64_990 };
+  watch.observe(1e12 + 60_000);
+  watch.observePeer("m", 1e12 + 60_000, 0);
+  watch.advance();
+  assert.equal(watch.observed, 1e12 + 60_000);
+  assert.equal(watch.check(watch.now()), undefined);
+});
+
 test("a full tick makes next wait for the clock, or throw when it stands still", async () => {
   const leases = await Leases.start();
   const clock = new StillClock();
