@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
-import { closedError } from "./errors.js";
+import { closedError, type SnowraftError } from "./errors.js";
 import type { EventSink } from "./events.js";
-import { errorOf, faultOfAnswer, faultOfTransport, isUnknown, mayRepeat, type Fault } from "./fault.js";
+import { errorOf, faultOfAnswer, faultOfTransport, isStranger, isUnknown, mayRepeat, type Fault } from "./fault.js";
 import { Receipts } from "./receipts.js";
 import type { Rule } from "./rules.js";
 import { Standing } from "./standing.js";
@@ -29,6 +29,8 @@ export interface Call {
   readonly workMs?: number;
   /** One try may use all the time: none is reserved for another member. */
   readonly large?: boolean;
+  /** Takes the error after each failed try. roundEnded: each member was tried. */
+  readonly onFailure?: (error: SnowraftError, roundEnded: boolean) => void;
 }
 
 type Outcome = { readonly answer: Json } | { readonly fault: Fault };
@@ -91,6 +93,7 @@ export class Caller {
       if (interrupted || !mayRepeat(rule, fault)) {
         throw errorOf(rule, careful || !interrupted ? fault : specific(), [...round, ...former], { interrupted, unknown });
       }
+      call.onFailure?.(errorOf(rule, specific(), round), !others);
       if (others) {
         continue;
       }
@@ -98,7 +101,7 @@ export class Caller {
       const wait = Math.max(pause, Math.min(worst.retryAfterMs ?? 0, longestPauseMs)) * (1 + Math.random() / 4);
       const remains = deadline - performance.now();
       const hopeless = ["WORKERS_EXHAUSTED", "FENCED"].includes(worst.reason) && (worst.retryAfterMs ?? 0) > remains;
-      if (remains < firstPauseMs || hopeless || round.every((f) => f.reason === "PIN_MISMATCH")) {
+      if (remains < firstPauseMs || hopeless || round.every(isStranger)) {
         throw errorOf(rule, worst, [...round, ...former], { interrupted: remains < firstPauseMs, unknown });
       }
       await sleep(Math.min(wait, remains / 2), [this.#end]);

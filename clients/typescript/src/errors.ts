@@ -33,8 +33,10 @@ export class SnowraftError extends Error {
   /** Further facts of the member's error, such as retry_at_ms. */
   readonly metadata: Readonly<Record<string, string>>;
 
+  /** The message gets the reason as its end, unless it has that already. */
   constructor(message: string, details: ErrorDetails) {
-    super(message);
+    const end = ` [${details.reason}]`;
+    super(message.endsWith(end) ? message : message + end);
     this.name = "SnowraftError";
     this.reason = details.reason;
     this.retry = details.retry ?? ["yes", "later"].includes(repeatOf(details.reason));
@@ -54,7 +56,12 @@ export class SnowraftError extends Error {
 
 /** closedError returns the error of calls after close. */
 export function closedError(): SnowraftError {
-  return new SnowraftError("snowraft: closed", { reason: "CLOSED" });
+  return new SnowraftError("snowraft: the client is closed", { reason: "CLOSED" });
+}
+
+/** own returns a copy of an error, made for one caller: its stack shows that caller. Other values than a SnowraftError stay. */
+export function own(error: unknown): unknown {
+  return SnowraftError.is(error) ? new SnowraftError(error.message, error) : error;
 }
 
 /** invalid returns the error of a request that can never succeed. */

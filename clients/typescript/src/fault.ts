@@ -1,7 +1,7 @@
 import { SnowraftError } from "./errors.js";
 import { mayBeDone, repeatOf, type Repeat } from "./reasons.js";
 import type { Rule } from "./rules.js";
-import type { Answer, TransportError } from "./transport.js";
+import { expectsTls, type Answer, type TransportError } from "./transport.js";
 import type { Json } from "./wire.js";
 
 /** Fault is the failure of one try of a call. */
@@ -18,19 +18,21 @@ export interface Fault {
   readonly late: boolean;
   /** Whether no member decided: a request that was sent may have been done. */
   readonly undecided: boolean;
+  /** Whether the port is not one at which a member speaks HTTP: nothing was done. */
+  readonly wrongPort: boolean;
 }
 
 /** faultOfTransport returns the failure of a request without an answer. */
 export function faultOfTransport(error: TransportError, member: string): Fault {
   return {
-    member, reason: error.reason ?? "", message: error.late ? "no answer in time" : error.message, retryAfterMs: undefined, metadata: {},
-    sent: error.sent, late: error.late, undecided: true,
+    member, reason: error.reason ?? "", message: error.message, retryAfterMs: undefined, metadata: {},
+    sent: error.sent, late: error.late, undecided: !error.wrongPort, wrongPort: error.wrongPort,
   };
 }
 
 /** faultOfAnswer returns the failure that an answer with a status other than 2xx reports. */
 export function faultOfAnswer(answer: Answer, member: string): Fault {
-  const base = { member, retryAfterMs: undefined, metadata: {}, sent: true, late: false };
+  const base = { member, retryAfterMs: undefined, metadata: {}, sent: true, late: false, wrongPort: false };
   let status: Json;
   try {
     status = JSON.parse(answer.body) as Json;
@@ -39,11 +41,10 @@ export function faultOfAnswer(answer: Answer, member: string): Fault {
     }
   } catch {
     const tls = answer.status === 400 && answer.body.includes("HTTPS");
+    const wrongPort = tls || answer.status === 404;
     return {
-      ...base, reason: "", undecided: !tls, // a proxy may have forwarded the request
-      message: tls
-        ? "the port speaks TLS; it needs a token with a pin, a CA or tls"
-        : `not a Snowraft member (possibly a proxy): HTTP status ${answer.status}`,
+      ...base, reason: "", undecided: !wrongPort, wrongPort, // with another status, a proxy may have forwarded the request
+      message: tls ? expectsTls : `not a Snowraft member (possibly a proxy): HTTP status ${answer.status}; check the address`,
     };
   }
   let reason = "";
@@ -69,8 +70,13 @@ export function mayRepeat(rule: Rule, fault: Fault): boolean {
     return false;
   }
   const repeat = repeatOf(fault.reason);
-  return fault.reason === "PIN_MISMATCH" || // another member may be of the cluster
+  return isStranger(fault) || // another member may be of the cluster
     repeat === "yes" || isSafe(rule, fault, repeat);
+}
+
+/** isStranger reports whether the server is not a member of the cluster: as long as all are strangers, waiting does not help. */
+export function isStranger(fault: Fault): boolean {
+  return fault.wrongPort || fault.reason === "PIN_MISMATCH";
 }
 
 /** isSafe reports whether a repetition does no harm after a fault whose outcome is unknown. */
@@ -80,7 +86,24 @@ function isSafe(rule: Rule, fault: Fault, repeat: Repeat): boolean {
 }
 
 function part(fault: Fault): string {
-  return (fault.member === "" ? "" : `${fault.member}: `) + fault.message + (fault.reason === "" ? "" : ` [${fault.reason}]`);
+  return (fault.member === "" ? "" : `${fault.member}: `) + fault.message;
+}
+
+/** reasonOf returns the member's reason, or the client's own. */
+function reasonOf(fault: Fault): string {
+  return fault.reason !== "" ? fault.reason : fault.undecided && fault.sent && fault.late ? "TIMEOUT" : "UNAVAILABLE";
+}
+
+/** summary returns the message of faults of different members, the first of which decides. */
+function summary(faults: readonly Fault[], interrupted: boolean): string {
+  const [first, ...others] = faults as [Fault, ...Fault[]];
+  if (faults.every((f) => f.undecided && !f.sent && f.reason === "")) {
+    const causes = [...new Set(faults.map((f) => f.message))];
+    return `no member can be reached (tried: ${faults.map((f) => f.member).join(", ")}): ${causes.join(", ")}; ` +
+      "check the addresses: they are host:port of the HTTP ports, 7701 by default";
+  }
+  const notes = [...(interrupted ? ["the time limit passed"] : []), ...others.map((f) => `${part(f)} [${reasonOf(f)}]`)];
+  return part(first) + (notes.length === 0 ? "" : ` (${notes.join("; ")})`);
 }
 
 /** isUnknown reports whether a request may have had an effect, as far as a fault shows. */
@@ -100,7 +123,7 @@ export function errorOf(
   const single = (f: Fault, message: string, errors: SnowraftError[]): SnowraftError => {
     const repeat = repeatOf(f.reason);
     return new SnowraftError(message, {
-      reason: f.reason !== "" ? f.reason : !f.undecided ? "UNSUPPORTED" : f.sent && f.late ? "TIMEOUT" : "UNAVAILABLE",
+      reason: reasonOf(f),
       retry: repeat === "yes" || repeat === "later" || isSafe(rule, f, repeat),
       unknown: isUnknown(f) || (unknown && f === fault),
       retryAfterMs: f.retryAfterMs,
@@ -110,6 +133,5 @@ export function errorOf(
     });
   };
   const all = [fault, ...also];
-  const message = `snowraft: ${all.map(part).join("; ")}${interrupted ? " (the time limit passed)" : ""}`;
-  return single(fault, message, all.length === 1 ? [] : all.map((f) => single(f, `snowraft: ${part(f)}`, [])));
+  return single(fault, `snowraft: ${summary(all, interrupted)}`, all.length === 1 ? [] : all.map((f) => single(f, `snowraft: ${part(f)}`, [])));
 }

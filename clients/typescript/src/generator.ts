@@ -10,7 +10,7 @@ import { layoutOf, type Layout } from "./layout.js";
 import { osRandom } from "./random.js";
 import { hostName, thisProcess } from "./process.js";
 import { rules } from "./rules.js";
-import { setBack, windowEnded } from "./refusals.js";
+import { setBack, unexpected, windowEnded } from "./refusals.js";
 import { Bell, sleep } from "./wait.js";
 import { Watch } from "./watch.js";
 import { object } from "./wire.js";
@@ -85,7 +85,9 @@ export class Generator {
   #layout: Layout | undefined;
   #lanes: readonly Lane[] = [];
   #at = 0; // lane that served last
-  #problem: SnowraftError | undefined; // of the last attempt to open the lanes
+  #problem: SnowraftError | undefined; // of the last request for the layout
+  #cause: SnowraftError | undefined; // of its last try
+  #warned = false;
   #closing: Promise<void> | undefined;
 
   /** @internal Use Client.generator. */
@@ -125,18 +127,30 @@ export class Generator {
     return this.#sealed || this.#closing !== undefined;
   }
 
+  /** Takes the error of a try to get the layout. */
+  #tried(error: SnowraftError, roundEnded: boolean): void {
+    this.#cause = error;
+    this.#changed.ring();
+    if (roundEnded && !this.#warned && error.reason !== "CLOSED") {
+      this.#warned = true;
+      this.#emit({ type: "window", layout: this.#layoutName, lane: 0, error });
+    }
+  }
+
   /** Requests the layout until it has an answer, then runs the lanes until close. */
   async #run(): Promise<void> {
     for (let pause = 10; !this.#over; pause = Math.min(2 * pause, longestPauseMs)) {
       try {
-        const answer = await this.#caller.call(rules.getLayout, { path: encodeURIComponent(this.#layoutName) }, { timeoutMs: layoutMs });
+        const answer = await this.#caller.call(rules.getLayout, {
+          path: encodeURIComponent(this.#layoutName), onFailure: (error, roundEnded) => this.#tried(error, roundEnded),
+        }, { timeoutMs: layoutMs });
         const layout = layoutOf(object(answer, "layout"));
         layout.checkIssues(Math.max(this.#watch.now().wall, layout.epochAtMs)); // a clock before the epoch may be corrected
         await this.#runLanes(layout);
         return;
       } catch (error) {
-        this.#problem = SnowraftError.is(error) ? error : new SnowraftError(String(error), { reason: "INTERNAL" });
-        this.#changed.ring();
+        this.#problem = SnowraftError.is(error) ? error : unexpected(error);
+        this.#tried(this.#problem, true);
       }
       if (!this.#over) {
         await sleep(pause, [this.#end], true);
@@ -147,7 +161,6 @@ export class Generator {
   async #runLanes(layout: Layout): Promise<void> {
     const context = { layout, granter: this.#granter, watch: this.#watch, emit: this.#emit, changed: this.#changed };
     this.#layout = layout;
-    this.#problem = undefined;
     this.#lanes = Array.from({ length: this.#laneCount }, (_, i) => new Lane(context, i, this.#holder));
     if (!this.#over) {
       await Promise.all(this.#lanes.map((lane) => lane.run()));
@@ -218,10 +231,10 @@ export class Generator {
   /** Returns what to expect before the cluster has returned the layout. */
   #missing(): Outlook {
     const problem = this.#problem;
-    if (problem !== undefined && hopeless.has(problem.reason)) {
+    if (problem !== undefined && isHopeless(problem)) {
       return { error: problem, grant: false, inMs: 0 };
     }
-    return { error: windowEnded(undefined, problem), grant: true, inMs: 0 };
+    return { error: windowEnded(undefined, this.#cause), grant: true, inMs: 0 };
   }
 
   /** Returns one ID as a decimal text. It throws as next does. */
@@ -293,7 +306,7 @@ export class Generator {
       if (problem === undefined) {
         return;
       }
-      if (left <= 0 || hopeless.has(problem.reason)) {
+      if (left <= 0 || isHopeless(problem)) {
         throw problem;
       }
       await sleep(Math.min(left, readyPollMs), [this.#changed]);
@@ -350,6 +363,11 @@ export class Generator {
 }
 
 const hopeless = new Set(["CLOSED", "SET_BACK", "UNKNOWN_LAYOUT", "TIME_EXHAUSTED", "INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED"]);
+
+/** isHopeless reports whether waiting does not help. A member that could not be reached, or is none, says so by retry. */
+function isHopeless(problem: SnowraftError): boolean {
+  return hopeless.has(problem.reason) || (problem.reason === "UNAVAILABLE" && !problem.retry);
+}
 
 function waiting(ms: number): SnowraftError {
   return new SnowraftError(`snowraft: the clock reaches the next tick that is free in ${ms} ms`, { reason: "WAIT", retryAfterMs: ms });

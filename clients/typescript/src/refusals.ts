@@ -22,8 +22,9 @@ export function setBack(): SnowraftError {
 
 /** windowEnded returns the error of a lane without a window, given the end of the last one and why no other was granted. */
 export function windowEnded(endedAtMs: number | undefined, why: SnowraftError | undefined): SnowraftError {
-  const what = endedAtMs === undefined ? "no window was granted yet" : `the window ended at ${new Date(endedAtMs).toISOString()}`;
-  const hint = why === undefined ? "; try again" : `, and no new one was granted (${plain(why)}); restore quorum`;
+  const what = endedAtMs === undefined
+    ? "no window was granted yet" : `the window ended at ${new Date(endedAtMs).toISOString()}, and no new one was granted yet`;
+  const hint = why === undefined ? "; await ready() first" : `: ${plain(why)}`;
   return new SnowraftError(`snowraft: ${what}${hint}`, { reason: "WINDOW_ENDED", retryAfterMs: 500 });
 }
 

@@ -37,6 +37,8 @@ export class TransportError extends Error {
     readonly late: boolean,
     /** PIN_MISMATCH if the server is not the cluster's; otherwise undefined. */
     readonly reason: string | undefined,
+    /** Whether the port is not one at which a member speaks HTTP. */
+    readonly wrongPort = false,
   ) {
     super(message);
   }
@@ -72,7 +74,7 @@ export class Transport {
       });
       const timer = setTimeout(() => {
         late = true;
-        fail(new Error("no answer in time"));
+        fail(new Error(sent ? "no answer in time" : "no connection in time"));
       }, Math.max(1, r.timeoutMs));
       this.#active.add(request);
       const end = (): boolean => {
@@ -85,7 +87,8 @@ export class Transport {
         }
         request.destroy();
         const reason = SnowraftError.is(error) ? error.reason : undefined;
-        reject(new TransportError(explain(error), sent, late, reason));
+        const stranger = request.reusedSocket ? undefined : strangerOf(error);
+        reject(new TransportError(stranger ?? explain(error), sent, late, reason, stranger !== undefined));
       };
       // The agent hands over connected and verified sockets only.
       request.on("socket", () => {
@@ -134,6 +137,31 @@ export class Transport {
   }
 }
 
+/** The message of a port with TLS to which the client spoke without. */
+export const expectsTls = "the port expects TLS; give a token with a pin, or a CA";
+const speaksGrpc = "the port speaks gRPC; use the port for HTTP, 7701 by default";
+
+/** strangerOf says what the server of a new connection is, given an error that no member's HTTP port causes; otherwise undefined. */
+function strangerOf(error: Error): string | undefined {
+  const { code, rawPacket } = error as NodeJS.ErrnoException & { rawPacket?: Uint8Array };
+  if (code === "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL") {
+    return speaksGrpc;
+  }
+  if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER") {
+    return "the server speaks no TLS; remove the pin and the CA, or secure the cluster";
+  }
+  if (code !== "HPE_INVALID_CONSTANT" || rawPacket === undefined) {
+    return undefined;
+  }
+  if (rawPacket.length >= 9 && rawPacket[3] === http2Settings) {
+    return speaksGrpc;
+  }
+  return rawPacket[0] === tlsAlert && rawPacket[1] === 3 ? expectsTls : "the server does not speak HTTP; check the address";
+}
+
+const http2Settings = 4; // type of a frame
+const tlsAlert = 21; // type of a record
+
 function explain(error: Error): string {
   const code = (error as NodeJS.ErrnoException).code;
   switch (code) {
@@ -145,11 +173,8 @@ function explain(error: Error): string {
     case "ECONNRESET":
     case "EPIPE":
       return "the connection was closed";
-    case "EPROTO":
-    case "ERR_SSL_WRONG_VERSION_NUMBER":
-      return "the server speaks no TLS; remove the pin and the CA, or secure the cluster";
     default:
-      return error.message;
+      return SnowraftError.is(error) ? error.message.replace(` [${error.reason}]`, "") : error.message;
   }
 }
 
@@ -186,7 +211,7 @@ class Agent extends http.Agent {
       }
       connected(null, socket);
     };
-    const closed = (): void => settle(new Error("the connection was closed at once; a port with TLS needs a token with a pin, or a CA"));
+    const closed = (): void => settle(new Error("the connection was closed at once; a port that expects TLS needs a token with a pin, or a CA"));
     socket.once("error", settle);
     socket.once("close", closed);
     socket.once(trust.kind === "clear" ? "connect" : "secureConnect", () => {

@@ -27,6 +27,7 @@ export interface Credentials {
 
 const mostPins = 4; // their text must fit into one server name
 const authoritySerial = "736E6F77"; // "snow"
+const ALPNProtocols = ["http/1.1"]; // ports for gRPC refuse it
 const serverAuth = "1.3.6.1.5.5.7.3.1";
 
 /** trustOf checks credentials and returns what they mean. */
@@ -87,12 +88,14 @@ export function pinOf(certificate: X509Certificate): string {
 export function tlsOptions(trust: Exclude<Trust, { kind: "clear" }>, host: string): tls.ConnectionOptions {
   if (trust.kind === "pinned") {
     return {
+      ALPNProtocols,
       servername: trust.pins.join("."), // makes the member choose that authority
       minVersion: "TLSv1.3",
       rejectUnauthorized: false, // verifyPins verifies
     };
   }
   return {
+    ALPNProtocols,
     minVersion: "TLSv1.2",
     rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
     ...(isIP(host) === 0 ? { servername: host } : {}), // an address has no server name

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { SnowraftError } from "../src/errors.js";
 import { errorOf, faultOfAnswer, faultOfTransport, mayRepeat, type Fault } from "../src/fault.js";
 import { rules, type Rule } from "../src/rules.js";
 import { TransportError } from "../src/transport.js";
@@ -66,7 +67,13 @@ test("an error names the members, their messages and reasons", () => {
   const first = faultOfAnswer({ status: 503, type: "", body: JSON.stringify(failure("NO_LEADER", 14, {}, "0.500s")) }, "a:1");
   const second = faultOfTransport(new TransportError("connection refused", false, false, undefined), "b:1");
   const error = errorOf(rules.nextNumbers, first, [second, first], { interrupted: true, unknown: false });
-  assert.equal(error.message, "snowraft: a:1: because of NO_LEADER [NO_LEADER]; b:1: connection refused (the time limit passed)");
+  assert.equal(error.message, "snowraft: a:1: because of NO_LEADER (the time limit passed; b:1: connection refused [UNAVAILABLE]) [NO_LEADER]");
   assert.equal(error.retryAfterMs, 500);
   assert.deepEqual(error.errors.map((e) => [e.member, e.reason]), [["a:1", "NO_LEADER"], ["b:1", "UNAVAILABLE"]]);
+});
+
+test("each error text ends with the reason, once", () => {
+  const error = new SnowraftError("snowraft: m", { reason: "EMPTY" });
+  assert.equal(error.message, "snowraft: m [EMPTY]");
+  assert.equal(new SnowraftError(error.message, error).message, error.message);
 });
