@@ -11,7 +11,7 @@ import { plain, setBack } from "./refusals.js";
 import { rules } from "./rules.js";
 import { Shelf } from "./shelf.js";
 import { blockOf, isPlausible, type Block, type Stock } from "./stock.js";
-import { Bell, sleep } from "./wait.js";
+import { Bell, sleep, within } from "./wait.js";
 import { malformed, object, text, uint64 } from "./wire.js";
 
 /** BlocksOptions are the options of {@link Blocks}. */
@@ -138,7 +138,7 @@ export class Blocks {
     const deadline = performance.now() + (options.timeoutMs ?? this.#caller.timeoutMs);
     this.#begin();
     while (this.#shelf.left(read(systemClock)) === 0) {
-      await Promise.race([this.#requestBlock(), sleep(deadline - performance.now(), [this.#end])]);
+      await within(this.#requestBlock(), deadline - performance.now(), [this.#end]);
       const problem = this.#over ?? this.#problem;
       if (problem?.retry === false) {
         throw problem;
@@ -346,7 +346,7 @@ export class Blocks {
       waiter.reject(closedError());
     }
     if (this.#request !== undefined) {
-      await Promise.race([this.#request, sleep(timeoutMs, [], true)]); // its block would be skipped
+      await within(this.#request, timeoutMs); // its block would be skipped
     }
     const rest = this.#shelf.clear();
     this.#onClose();

@@ -11,7 +11,7 @@ import { osRandom } from "./random.js";
 import { hostName, thisProcess } from "./process.js";
 import { rules } from "./rules.js";
 import { setBack, unexpected, windowEnded } from "./refusals.js";
-import { Bell, sleep } from "./wait.js";
+import { Bell, sleep, within } from "./wait.js";
 import { Watch } from "./watch.js";
 import { object } from "./wire.js";
 
@@ -352,7 +352,7 @@ export class Generator {
     this.#end.ring();
     this.#changed.ring();
     this.#offSealed();
-    await Promise.race([this.#running, sleep(timeoutMs, [], true)]); // a request in progress may be granted
+    await within(this.#running, timeoutMs); // a request in progress may be granted
     await Promise.all(this.#lanes.map((lane) => lane.finish(timeoutMs)));
     this.#onClose();
     const [failed] = this.#lanes.flatMap((lane) => lane.unreleased);

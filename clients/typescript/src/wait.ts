@@ -39,3 +39,11 @@ export function sleep(ms: number, bells: readonly Bell[] = [], background = fals
     }
   });
 }
+
+/** within waits until a promise is settled, for at most ms milliseconds or until a bell rings. It never rejects, and leaves no timer. */
+export async function within(promise: Promise<unknown>, ms: number, bells: readonly Bell[] = []): Promise<void> {
+  const settled = new Bell();
+  const ring = (): void => settled.ring();
+  promise.then(ring, ring);
+  await sleep(ms, [settled, ...bells]);
+}
