@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import type { Caller, CallOptions } from "./caller.js";
 import { read, systemClock, type Reading } from "./clock.js";
-import { checkCount, closedError, invalid, SnowraftError } from "./errors.js";
+import { checkCount, closedError, invalid, own, SnowraftError } from "./errors.js";
 import type { EventSink } from "./events.js";
 import { Ledger } from "./ledger.js";
 import type { Numbers } from "./numbers.js";
@@ -99,7 +99,7 @@ export class Blocks {
     if (this.#pacer.mayRequest(now.mono)) {
       void this.#requestBlock();
     }
-    throw this.#problem ?? new SnowraftError(`snowraft: no numbers of sequence "${this.#name}" are in memory now`, {
+    throw own(this.#problem) ?? new SnowraftError(`snowraft: no numbers of sequence "${this.#name}" are in memory now; await ready() first`, {
       reason: "EMPTY", retryAfterMs: 10,
     });
   }
@@ -115,7 +115,7 @@ export class Blocks {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting = this.#waiting.filter((w) => w !== waiter);
-        reject(this.#problem ?? this.#late());
+        reject(own(this.#problem) ?? this.#late());
       }, options.timeoutMs ?? this.#caller.timeoutMs);
       const waiter: Waiter = {
         count, asked: false, short: 0,
@@ -295,7 +295,7 @@ export class Blocks {
     const refused = this.#waiting.filter((w) => w.asked);
     this.#waiting = this.#waiting.filter((w) => !w.asked);
     for (const waiter of refused) {
-      waiter.reject(error);
+      waiter.reject(own(error));
     }
   }
 

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import type { CallOptions } from "./caller.js";
-import { checkCount, closedError, invalid, SnowraftError } from "./errors.js";
+import { checkCount, closedError, invalid, own, SnowraftError } from "./errors.js";
 import type { Ids, Range } from "./ids.js";
 import { Bell, sleep } from "./wait.js";
 
@@ -103,15 +103,15 @@ export class IdBuffer {
     return this.next().toString();
   }
 
-  /** Returns an ID, and waits for one for at most the time limit if there is none, by default 10 s. */
+  /** Returns an ID, and waits for one for at most the time limit if there is none, by default that of the client. */
   async nextAsync(options: CallOptions = {}): Promise<bigint> {
     await this.ready(options);
     return this.next();
   }
 
-  /** Waits until there is an ID, for at most the time limit, by default 10 s. It fails at once if waiting does not help. */
+  /** Waits until there is an ID, for at most the time limit, by default that of the client. It fails at once if waiting does not help. */
   async ready(options: CallOptions = {}): Promise<void> {
-    const deadline = performance.now() + (options.timeoutMs ?? 10_000);
+    const deadline = performance.now() + (options.timeoutMs ?? this.#ids.timeoutMs);
     while (this.#level === 0) {
       const left = deadline - performance.now();
       if (this.#closed || left <= 0 || this.#problem?.retry === false) {
@@ -132,7 +132,7 @@ export class IdBuffer {
     if (this.#closed) {
       return closedError();
     }
-    return this.#problem ?? new SnowraftError("snowraft: the buffer is empty", { reason: "EMPTY", retryAfterMs: firstPauseMs });
+    return own(this.#problem) ?? new SnowraftError("snowraft: the buffer is empty; await ready() first", { reason: "EMPTY", retryAfterMs: firstPauseMs });
   }
 
   /** Fills the buffer and drops old IDs until close. */

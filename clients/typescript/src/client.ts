@@ -20,8 +20,8 @@ import { object } from "./wire.js";
 
 /** ClientOptions are the options of a {@link Client}. */
 export interface ClientOptions extends Credentials {
-  /** Addresses of some members, host:port of their HTTP ports; the port is 7701 by default. */
-  addresses: readonly string[];
+  /** Addresses of some members, host:port of their HTTP ports; the port is 7701 by default. A text has commas between them. */
+  addresses: readonly string[] | string;
   /** File with CAs in PEM, instead of `ca`. */
   caFile?: string | undefined;
   /** Time limit of calls with all their tries, in milliseconds; the default is 10,000. */
@@ -38,6 +38,9 @@ export interface LayoutOptions extends CallOptions {
 }
 
 const defaultTimeoutMs = 10_000;
+const optionNames: ReadonlySet<string> = new Set<keyof ClientOptions>([
+  "addresses", "token", "pin", "ca", "caFile", "tls", "timeoutMs", "logger", "onEvent",
+]);
 
 interface Closable {
   close(options?: CallOptions): Promise<void>;
@@ -58,11 +61,19 @@ export class Client {
 
   /** Throws a SnowraftError with the reason INVALID_ARGUMENT if an option is invalid. */
   constructor(options: ClientOptions) {
+    if (options?.addresses === undefined) {
+      throw invalid("missing addresses; give the address of at least one member");
+    }
+    const unknown = Object.keys(options).find((name) => !optionNames.has(name));
+    if (unknown !== undefined) {
+      throw invalid(`unknown option ${JSON.stringify(unknown)}: expected ${[...optionNames].join(", ")}`);
+    }
     const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
     if (!(timeoutMs > 0)) {
       throw invalid(`timeout ${timeoutMs} ms: must be greater than 0`);
     }
-    const seeds = seedsOf(options.addresses);
+    const { addresses } = options;
+    const seeds = seedsOf(typeof addresses === "string" ? addresses.split(",").map((address) => address.trim()) : addresses);
     const ca = options.caFile === undefined ? options.ca : readFileSync(options.caFile, "utf8");
     const trust = trustOf({ ...options, ca });
     this.#emit = sinkOf(options.logger, options.onEvent);
@@ -91,7 +102,7 @@ export class Client {
 
   /** Returns one ID. Concurrent calls share requests. IDs of different calls are in no order. */
   async nextId(options: LayoutOptions = {}): Promise<bigint> {
-    return this.#idsOf(options.layout).next(options);
+    return await this.#idsOf(options.layout).next(options);
   }
 
   /** Returns one ID as a decimal text. */
@@ -101,7 +112,7 @@ export class Client {
 
   /** Returns count IDs, 1 to 1,000,000, in no order. */
   async ids(count: number, options: LayoutOptions = {}): Promise<bigint[]> {
-    return this.#idsOf(options.layout).batch(count, options);
+    return await this.#idsOf(options.layout).batch(count, options);
   }
 
   /** Returns count UUIDs of version 7, 1 to 100,000. */

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import type { CallOptions } from "./caller.js";
-import { SnowraftError } from "./errors.js";
+import { own, SnowraftError } from "./errors.js";
 import type { EventSink } from "./events.js";
 
 /** The greatest number of requests in flight that are not overdue: one that a member works on, and one on its way. */
@@ -66,7 +66,11 @@ export class Coalescer<A> {
     if (count > mostShared) {
       return { answer: await this.#fetch(count, timeoutMs), offset: 0 };
     }
-    return new Promise((resolve, reject) => this.#join(count, performance.now() + timeoutMs, resolve, reject));
+    try {
+      return await new Promise((resolve, reject) => this.#join(count, performance.now() + timeoutMs, resolve, reject));
+    } catch (error) {
+      throw own(error);
+    }
   }
 
   #join(count: number, deadline: number, resolve: Caller<A>["resolve"], reject: Caller<A>["reject"]): void {

@@ -60,8 +60,8 @@ export function closedError(): SnowraftError {
 }
 
 /** own returns a copy of an error, made for one caller: its stack shows that caller. Other values than a SnowraftError stay. */
-export function own(error: unknown): unknown {
-  return SnowraftError.is(error) ? new SnowraftError(error.message, error) : error;
+export function own<E>(error: E): E {
+  return SnowraftError.is(error) ? new SnowraftError(error.message, error) as E : error;
 }
 
 /** invalid returns the error of a request that can never succeed. */

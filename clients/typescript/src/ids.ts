@@ -31,6 +31,11 @@ export class Ids {
     this.#calls = new Coalescer((count, timeoutMs) => this.fetch(count, 0n, { timeoutMs }), () => false, caller.timeoutMs, emit, mostIds);
   }
 
+  /** The time limit of calls without one. */
+  get timeoutMs(): number {
+    return this.#caller.timeoutMs;
+  }
+
   async next(options: CallOptions): Promise<bigint> {
     const { answer, offset } = await this.#calls.take(1, options);
     return at(answer, offset);

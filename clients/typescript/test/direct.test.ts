@@ -215,6 +215,26 @@ test("after close, calls fail with CLOSED", async () => {
   assert.throws(() => client.generator(), { reason: "CLOSED" });
 });
 
+test("each of the callers of a failed request gets an error of its own, with its frames", async () => {
+  const member = await FakeMember.start({ "/v1/ids:generate": () => failure("UNKNOWN_LAYOUT", 5) });
+  const client = connect([member]);
+  const callMine = async (): Promise<bigint> => await client.nextId();
+  const errors = await Promise.all([callMine(), callMine()].map((call) => call.catch((error: SnowraftError) => error))) as SnowraftError[];
+  assert.notEqual(errors[0], errors[1]);
+  for (const error of errors) {
+    assert.equal(error.reason, "UNKNOWN_LAYOUT");
+    assert.match(error.stack ?? "", /callMine/);
+  }
+});
+
+test("options are checked", async () => {
+  const create = Client as unknown as new (options?: unknown) => Client;
+  for (const options of [undefined, {}, { addresses: "" }, { addresses: "a,,b" }, { addresses: "a", timeout: 5 }]) {
+    assert.throws(() => new create(options), { reason: "INVALID_ARGUMENT" }, JSON.stringify(options));
+  }
+  await new Client({ addresses: "a:1, b" }).close();
+});
+
 test("arguments and addresses are checked", async () => {
   const client = new Client({ addresses: ["localhost", "[::1]", "::1", "h:1"] });
   await assert.rejects(client.ids(0), { reason: "INVALID_ARGUMENT" });

@@ -226,7 +226,7 @@ test("a buffer serves from memory, refills, drops old IDs, and says why it is em
   });
   const client = connect([member]);
   const buffer = client.buffer({ size: 100, ageMs: 150 });
-  assert.throws(() => buffer.next(), { reason: "EMPTY" });
+  assert.throws(() => buffer.next(), { reason: "EMPTY", message: /await ready\(\) first/ });
   await buffer.ready();
   const seen = new Set<bigint>();
   for (let i = 0; i < 1_000; i++) {
