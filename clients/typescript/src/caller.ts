@@ -7,7 +7,7 @@ import type { Rule } from "./rules.js";
 import { Standing } from "./standing.js";
 import { TransportError, type Transport } from "./transport.js";
 import { Bell, sleep } from "./wait.js";
-import { malformed, type Json } from "./wire.js";
+import { list, malformed, text, type Json } from "./wire.js";
 
 const firstPauseMs = 10;
 const longestPauseMs = 500;
@@ -112,6 +112,23 @@ export class Caller {
       former = round;
       round = [];
       limit *= 2;
+    }
+  }
+
+  /** Returns the objects in a list of an answer, of all its pages. */
+  async all(rule: Rule, name: string, query: string, options: CallOptions): Promise<Json[]> {
+    const found: Json[] = [];
+    for (let token = ""; ; ) {
+      const answer = await this.call(rule, { path: `?${query}pageSize=1000&pageToken=${encodeURIComponent(token)}` }, options);
+      found.push(...(list(answer, name) as Json[]));
+      const next = text(answer, "nextPageToken");
+      if (next === "") {
+        return found;
+      }
+      if (next === token) {
+        throw malformed("the token of the next page repeats");
+      }
+      token = next;
     }
   }
 

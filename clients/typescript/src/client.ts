@@ -12,7 +12,7 @@ import { Members } from "./members.js";
 import { rules } from "./rules.js";
 import { Session } from "./session.js";
 import { Sequence } from "./sequence.js";
-import type { ChangeOptions, SequenceInfo, SequenceSettings, SequenceSpec } from "./sequence_spec.js";
+import { sequenceInfo, type ChangeOptions, type SequenceInfo, type SequenceSettings, type SequenceSpec } from "./sequence_spec.js";
 import { createSequence, deleteSequence, getSequence, updateSequence } from "./sequences.js";
 import { Transport } from "./transport.js";
 import { trustOf, type Credentials } from "./trust.js";
@@ -167,6 +167,17 @@ export class Client {
   /** Returns the sequence of a name, as the leader has it; UNKNOWN_SEQUENCE without one. */
   async getSequence(name: string, options: CallOptions = {}): Promise<SequenceInfo> {
     return getSequence(this.#begin(), name, options);
+  }
+
+  /** Returns all sequences whose names begin with prefix, by default all. The time limit applies to each page of 1,000. */
+  async listSequences(prefix = "", options: CallOptions = {}): Promise<SequenceInfo[]> {
+    const found = await this.#begin().all(rules.listSequences, "sequences", `prefix=${encodeURIComponent(prefix)}&`, options);
+    return found.map(sequenceInfo);
+  }
+
+  /** Returns all layouts of the cluster. The time limit applies to each page of 1,000. */
+  async listLayouts(options: CallOptions = {}): Promise<Layout[]> {
+    return (await this.#begin().all(rules.listLayouts, "layouts", "", options)).map(layoutOf);
   }
 
   /** Changes settings of a sequence; the others keep their values. If the error says unknown, the change may have been made. */

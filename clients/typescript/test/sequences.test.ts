@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SnowraftError, type Blocks } from "../src/index.js";
-import { connect, failure, FakeMember, until, type Body, type Handler } from "./fake.js";
+import { preset, SnowraftError, type Blocks } from "../src/index.js";
+import { connect, defaultLayout, failure, FakeMember, until, type Body, type Handler } from "./fake.js";
 
 const order = { name: "orders", mode: "strict" };
 
@@ -81,6 +81,19 @@ test("sequences are created, read, changed and deleted with their settings", asy
   assert.deepEqual(sent, [
     ["POST", { name: "orders", mode: "relaxed", start: "5", maxBlock: 10 }], ["GET", {}], ["PATCH", { max: "9" }], ["DELETE", {}], ["GET", {}],
   ]);
+});
+
+test("sequences and layouts are listed, page by page", async () => {
+  const queries: string[] = [];
+  const member = await FakeMember.start({
+    "/v1/sequences": () => ({ sequences: [{ name: queries.push("") === 1 ? "a" : "b" }], nextPageToken: queries.length === 1 ? "p/2" : "" }),
+    "/v1/layouts": () => ({ layouts: [defaultLayout.layout] }),
+  });
+  const client = connect([member]);
+  assert.deepEqual((await client.listSequences("x&")).map((s) => s.name), ["a", "b"]);
+  assert.deepEqual(await client.listLayouts(), [preset("default")]);
+  member.on("/v1/sequences", () => ({ nextPageToken: "again" }));
+  await assert.rejects(client.listSequences(), { reason: "INTERNAL" });
 });
 
 /** BlockCluster grants blocks one after the other. */
