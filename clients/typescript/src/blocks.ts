@@ -141,10 +141,10 @@ export class Blocks {
       await within(this.#requestBlock(), deadline - performance.now(), [this.#end]);
       const problem = this.#over ?? this.#problem;
       if (problem?.retry === false) {
-        throw problem;
+        throw own(problem);
       }
       if (performance.now() >= deadline) {
-        throw problem ?? this.#late();
+        throw own(problem) ?? this.#late();
       }
       if (problem !== undefined) {
         await sleep(Math.min(readyPauseMs, deadline - performance.now()), [this.#end]);

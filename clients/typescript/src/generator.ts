@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import type { Caller, CallOptions } from "./caller.js";
 import { systemClock, type Clock } from "./clock.js";
 import { runClockCheck } from "./clock_check.js";
-import { checkCount, closedError, invalid, SnowraftError } from "./errors.js";
+import { checkCount, closedError, invalid, own, SnowraftError } from "./errors.js";
 import type { EventSink } from "./events.js";
 import { MemberGranter, type Granter } from "./granter.js";
 import { Lane, type Outlook } from "./lane.js";
@@ -194,7 +194,7 @@ export class Generator {
         return result;
       }
       if ("error" in result) {
-        throw result.error;
+        throw own(result.error);
       }
       if (result.waitMs > spinMs || performance.now() - began > 2 * spinMs) {
         throw waiting(result.waitMs);
@@ -265,7 +265,7 @@ export class Generator {
       const left = deadline - performance.now();
       if ("error" in result) {
         if (!result.grant || left <= 0 || result.inMs > left) {
-          throw result.error;
+          throw own(result.error);
         }
         await sleep(Math.min(left, 200), [this.#changed]);
       } else {
@@ -307,7 +307,7 @@ export class Generator {
         return;
       }
       if (left <= 0 || isHopeless(problem)) {
-        throw problem;
+        throw own(problem);
       }
       await sleep(Math.min(left, readyPollMs), [this.#changed]);
     }

@@ -237,6 +237,8 @@ test("ready fails at once if waiting does not help, and with the reason when its
   const exhausted = leases.generator();
   await until(() => exhausted.status().problem?.reason === "WORKERS_EXHAUSTED");
   await assert.rejects(exhausted.ready({ timeoutMs: 10 }), { reason: "WORKERS_EXHAUSTED" });
+  assert.throws(function nextOfCaller() { exhausted.next(); }, (error: SnowraftError) =>
+    error.reason === "WORKERS_EXHAUSTED" && /nextOfCaller/.test(error.stack ?? ""));
   const unknown = await FakeMember.start({ "/v1/layouts/default": () => failure("UNKNOWN_LAYOUT", 5) });
   await assert.rejects(connect([unknown]).generator().ready({ timeoutMs: 30_000 }), { reason: "UNKNOWN_LAYOUT" });
 });
