@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import type { Caller, CallOptions } from "./caller.js";
 import { read, systemClock, type Reading } from "./clock.js";
-import { checkCount, closedError, invalid, own, SnowraftError } from "./errors.js";
+import { checkCount, checkNames, closedError, invalid, own, SnowraftError } from "./errors.js";
 import type { EventSink } from "./events.js";
 import { Ledger } from "./ledger.js";
 import type { Numbers } from "./numbers.js";
@@ -68,6 +68,7 @@ export class Blocks {
 
   /** @internal Use Client.blocks. */
   constructor(caller: Caller, emit: EventSink, name: string, options: BlocksOptions, onClose: () => void) {
+    checkNames(options, ["size", "refreshMs"]);
     const size = options.size ?? 100;
     checkCount(size, mostNumbers, "numbers in the first block");
     this.#refreshMs = options.refreshMs ?? 3_000;

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import type { CallOptions } from "./caller.js";
-import { checkCount, closedError, invalid, own, SnowraftError } from "./errors.js";
+import { checkCount, checkNames, closedError, invalid, own, SnowraftError } from "./errors.js";
 import type { Ids, Range } from "./ids.js";
 import { Bell, sleep } from "./wait.js";
 
@@ -65,6 +65,7 @@ export class IdBuffer {
 
   /** @internal Use Client.buffer. */
   constructor(ids: Ids, options: BufferOptions, onClose: () => void) {
+    checkNames(options, ["layout", "size", "ageMs"]);
     this.#least = options.size ?? 1_000;
     checkCount(this.#least, mostSize, "IDs in a buffer");
     this.#ageMs = options.ageMs ?? 10_000;

@@ -3,7 +3,7 @@ import { seedsOf } from "./address.js";
 import { Blocks, type BlocksOptions } from "./blocks.js";
 import { IdBuffer, type BufferOptions } from "./buffer.js";
 import { Caller, type CallOptions } from "./caller.js";
-import { closedError, invalid } from "./errors.js";
+import { checkNames, closedError, invalid } from "./errors.js";
 import { sinkOf, type EventSink, type Logger } from "./events.js";
 import { Generator, type GeneratorOptions } from "./generator.js";
 import { Ids } from "./ids.js";
@@ -38,9 +38,8 @@ export interface LayoutOptions extends CallOptions {
 }
 
 const defaultTimeoutMs = 10_000;
-const optionNames: ReadonlySet<string> = new Set<keyof ClientOptions>([
-  "addresses", "token", "pin", "ca", "caFile", "tls", "timeoutMs", "logger", "onEvent",
-]);
+const optionNames: readonly (keyof ClientOptions)[] =
+  ["addresses", "token", "pin", "ca", "caFile", "tls", "timeoutMs", "logger", "onEvent"];
 
 interface Closable {
   close(options?: CallOptions): Promise<void>;
@@ -64,10 +63,7 @@ export class Client {
     if (options?.addresses === undefined) {
       throw invalid("missing addresses; give the address of at least one member");
     }
-    const unknown = Object.keys(options).find((name) => !optionNames.has(name));
-    if (unknown !== undefined) {
-      throw invalid(`unknown option ${JSON.stringify(unknown)}: expected ${[...optionNames].join(", ")}`);
-    }
+    checkNames(options, optionNames);
     const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
     if (!(timeoutMs > 0)) {
       throw invalid(`timeout ${timeoutMs} ms: must be greater than 0`);

@@ -69,6 +69,14 @@ export function invalid(message: string): SnowraftError {
   return new SnowraftError(`snowraft: ${message}`, { reason: "INVALID_ARGUMENT" });
 }
 
+/** checkNames throws if options have another name than the known ones. */
+export function checkNames(options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw invalid(`unknown option ${JSON.stringify(unknown)}: expected ${known.join(", ")}`);
+  }
+}
+
 /** checkCount throws unless n is 1 to most. what names the counted things. */
 export function checkCount(n: number, most: number, what: string): void {
   if (!Number.isInteger(n) || n < 1 || n > most) {

@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import type { Caller, CallOptions } from "./caller.js";
 import { systemClock, type Clock } from "./clock.js";
 import { runClockCheck } from "./clock_check.js";
-import { checkCount, closedError, invalid, own, SnowraftError } from "./errors.js";
+import { checkCount, checkNames, closedError, invalid, own, SnowraftError } from "./errors.js";
 import type { EventSink } from "./events.js";
 import { MemberGranter, type Granter } from "./granter.js";
 import { Lane, type Outlook } from "./lane.js";
@@ -92,6 +92,7 @@ export class Generator {
 
   /** @internal Use Client.generator. */
   constructor(caller: Caller, emit: EventSink, options: GeneratorOptions, onClose: () => void) {
+    checkNames(options, ["layout", "holder", "lanes", "clock"]);
     this.#caller = caller;
     this.#emit = emit;
     this.#layoutName = options.layout ?? "default";

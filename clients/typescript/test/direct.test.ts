@@ -232,7 +232,12 @@ test("options are checked", async () => {
   for (const options of [undefined, {}, { addresses: "" }, { addresses: "a,,b" }, { addresses: "a", timeout: 5 }]) {
     assert.throws(() => new create(options), { reason: "INVALID_ARGUMENT" }, JSON.stringify(options));
   }
-  await new Client({ addresses: "a:1, b" }).close();
+  const client = new Client({ addresses: "a:1, b" });
+  const wrong = { sizes: 1 };
+  for (const make of [() => client.generator(wrong as {}), () => client.buffer(wrong as {}), () => client.blocks("s", wrong as {})]) {
+    assert.throws(make, { reason: "INVALID_ARGUMENT", message: /"sizes"/ });
+  }
+  await client.close();
 });
 
 test("arguments and addresses are checked", async () => {
