@@ -48,6 +48,7 @@ class Member:
     context: ssl.SSLContext | None = None
     calls: list[Call] = field(default_factory=list)
     members: list[dict[str, Any]] = field(default_factory=list)
+    last: bool = False  # the connection ends after each answer of raw bytes
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -150,7 +151,7 @@ class Member:
             answer = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n" % (status, len(data)) + data
         stream.write(answer)
         stream.flush()
-        return True
+        return not self.last
 
 
 def one_id(call: Call) -> dict[str, Any]:

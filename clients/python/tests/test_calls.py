@@ -91,7 +91,10 @@ def test_nobody_is_there() -> None:
     with Client(member.address) as client:
         error = reason(lambda: client.next_id(timeout=0.2))
     assert error.reason == "UNAVAILABLE" and not error.unknown and error.retry
-    assert f"no member can be reached (tried: {member.address}): connection refused" in str(error)
+    assert str(error) == (
+        f"snowraft: no member can be reached (tried: {member.address}): connection refused; "
+        "check the addresses: they are host:port of the HTTP ports, 7701 by default [UNAVAILABLE]"
+    )
 
 
 def test_idle_connection_that_was_closed_is_not_used() -> None:
@@ -317,7 +320,40 @@ HOSTILE = [
 def test_hostile_bytes(data: bytes) -> None:
     with Member(lambda _: data) as member, Client(member.address) as client:
         error = reason(lambda: client.next_id(timeout=0.3))
-        assert error.reason in ("UNAVAILABLE", "INTERNAL", "TIMEOUT") and error.unknown
+        assert error.reason in ("UNAVAILABLE", "INTERNAL", "TIMEOUT")
+        understood = data[:4] in (b"", b"HTTP")
+        assert error.unknown is understood and error.retry <= understood
+
+
+GRPC = b"\x00\x00\x12\x04\x00\x00\x00\x00\x00"
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (GRPC, "the port speaks gRPC; use the port for HTTP, 7701 by default"),
+        (b"\x15\x03\x01\x00\x02\x02\x46", "the port expects TLS; give a token with a pin, or a CA"),
+        (
+            b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n",
+            "the port expects TLS; give a token with a pin, or a CA",
+        ),
+        ((404, "no page"), "not a Snowraft member: status 404; use the port for HTTP, 7701 by default"),
+    ],
+)
+def test_port_of_something_else(answer: Any, text: str) -> None:
+    with Member(lambda _: answer, last=True) as member, Client(member.address, timeout=60) as client:
+        for call in (client.next_id, lambda: client.sequence("s").set_next(5)):
+            error = reason(call)
+            assert (error.reason, error.retry, error.unknown) == ("UNAVAILABLE", False, False)
+            assert str(error) == f"snowraft: {member.address}: {text} [UNAVAILABLE]"
+        assert len(member.paths()) == 2
+
+
+def test_wrong_port_is_left_for_a_right_one() -> None:
+    with Member(lambda _: GRPC, last=True) as wrong, Member(one_id) as right:
+        with Client([wrong.address, right.address]) as client:
+            for _ in range(10):
+                assert client.next_id() == 1
 
 
 def test_requests_that_can_never_succeed_are_not_sent() -> None:
@@ -328,22 +364,36 @@ def test_requests_that_can_never_succeed_are_not_sent() -> None:
             lambda: client.ids(1, after=-1),
             lambda: client.uuids(0),
             lambda: client.sequence("s").take(0),
+            lambda: client.sequence("s").texts(0),
             lambda: client.sequence("s").texts(1001),
         ):
             assert reason(call).reason == "INVALID_ARGUMENT"
         assert not member.paths()
 
 
-@pytest.mark.parametrize("address", ["", "host", "host:", ":7701", "host:0", "host:70000", "a b:1", "http://host:1"])
-def test_addresses(address: str) -> None:
-    with pytest.raises(ValueError, match="host:port"):
-        Client(address)
+@pytest.mark.parametrize("address", ["", "host:", ":7701", "host:0", "host:70000", "a b:1", "http://host:1", "::1"])
+def test_invalid_addresses(address: str) -> None:
+    error = reason(lambda: Client(address))
+    assert error.reason == "INVALID_ARGUMENT" and repr(address) in str(error) and "host:port" in str(error)
+
+
+def test_addresses() -> None:
+    client = Client("127.0.0.1, [::1],host:1,127.0.0.1:7701")
+    assert client._core.standing.addresses() == ["127.0.0.1:7701", "[::1]:7701", "host:1"]
+
+
+@pytest.mark.parametrize("options", [{"lanes": 0}, {"lanes": 65}, {"holder": ""}, {"holder": "a b"}, {"holder": "$a"}])
+def test_invalid_options_of_a_generator(options: dict[str, Any]) -> None:
+    with Client("127.0.0.1:1") as client:
+        error = reason(lambda: client.generator(**options))
+    (value,) = options.values()
+    assert error.reason == "INVALID_ARGUMENT" and repr(value) in str(error)
 
 
 def test_closed() -> None:
     client = Client("127.0.0.1:1")
     client.close()
-    assert reason(client.next_id).reason == "CLOSED"
+    assert str(reason(client.next_id)) == "snowraft: the client is closed [CLOSED]"
     assert reason(client.generator).reason == "CLOSED"
 
 

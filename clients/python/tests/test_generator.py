@@ -430,3 +430,37 @@ def test_seal_in_the_status_of_a_member(cluster: Cluster) -> None:
         clock.pass_ms(20_000)  # the next check of the clock queries a member
         cluster.status = status(clock, sealed={"reason": "set back"})
         eventually(lambda: (p := generator.problem()) is not None and p.reason == "SET_BACK")
+
+
+def test_first_failed_try_is_the_cause_of_a_missing_window(caplog: pytest.LogCaptureFixture) -> None:
+    with Member(lambda _: None) as member:
+        pass
+    with Client(member.address, timeout=60) as client, client.generator() as generator:
+        eventually(lambda: "connection refused" in str(generator.problem()))
+        text = f"snowraft: no window was granted yet: {member.address}: connection refused [WINDOW_ENDED]"
+        assert str(generator.problem()) == text
+        with pytest.raises(SnowraftError, match="connection refused"):
+            generator.next(timeout=0)
+    assert [r.getMessage() for r in caplog.records] == [
+        f"generator cannot start yet; retrying: snowraft: {member.address}: connection refused [UNAVAILABLE]"
+    ]
+
+
+def test_close_without_a_worker_ends_the_search_for_a_layout() -> None:
+    gate = threading.Event()
+    calls = []
+
+    def answer(call: Call) -> Any:
+        calls.append(call.path)
+        gate.wait(20)
+        return refuse("NO_LEADER")
+
+    with Member(answer) as member, Client(member.address, timeout=60) as client:
+        generator = client.generator()
+        opener = next(t for t in threading.enumerate() if t.name == "snowraft-open")
+        eventually(lambda: "/v1/layouts/default" in calls)
+        generator.close()  # raises nothing, although the request is in progress
+        assert opener.is_alive()
+        gate.set()
+        opener.join(20)
+        assert not opener.is_alive() and calls.count("/v1/layouts/default") == 1

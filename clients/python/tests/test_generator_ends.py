@@ -11,7 +11,7 @@ from fake import Call
 from kit import FakeClock, eventually
 from test_generator import Cluster, open_generator
 
-from snowraft import Client, Generator, Layout, SnowraftError
+from snowraft import Buffer, Client, Generator, Layout, SnowraftError
 from snowraft._answers import Grant
 from snowraft._lease import Lease
 
@@ -69,20 +69,23 @@ def test_seal_while_a_grant_is_opened(cluster: Cluster, monkeypatch: pytest.Monk
         assert generator.lanes()[0].token == 2
 
 
-def test_seal_reaches_all_that_requests(cluster: Cluster) -> None:
+def test_seal_reaches_all_that_requests(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """A grant or IDs from before a seal must not arrive in an object that the client does not know yet."""
-    client, started = Client(cluster.member.address), list[bool]()
+    client, order = Client(cluster.member.address), list[str]()
 
     class Opened(list[Any]):
         def append(self, opened: Any) -> None:
-            started.append(bool(opened._life._threads if isinstance(opened, Generator) else opened._thread))
+            order.append("known")
             super().append(opened)
+
+    for kind in (Generator, Buffer):
+        monkeypatch.setattr(kind, "_start", lambda _: order.append("started"))
 
     with client:
         client._open = Opened()
         client.generator()
         client.buffer()
-        assert started == [False, False]
+        assert order == ["known", "started"] * 2
 
 
 def test_close_waits_for_an_extension_and_releases_its_end(cluster: Cluster) -> None:

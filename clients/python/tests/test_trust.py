@@ -86,7 +86,7 @@ def test_certificate_after_the_pinned_one_is_not_trusted(kind: str) -> None:
         assert refused(kind, member.address, token=TOKEN, pin=OURS.pin).reason == "PIN_MISMATCH"
         assert not tokens(member)
     for pem in (joined(OURS.pem, OTHERS.pem), joined(OURS.pem, OURS.pem), joined(Authority("Example", "Root").pem, OURS.pem)):
-        with pytest.raises(ValueError, match="after the certificate"):
+        with pytest.raises(SnowraftError, match="after the certificate"):
             next_id(kind, "127.0.0.1:1", token=TOKEN, ca=pem)
 
 
@@ -235,14 +235,14 @@ def test_secrets_are_not_shown() -> None:
     secret = TOKEN.split("_")[2]
     assert secret not in repr(client._core.trust) and secret not in repr(vars(client))
     for text in (TOKEN[:-1], TOKEN + "x", "snowraft_17_" + secret + "_pin"):
-        with pytest.raises(ValueError) as raised:
+        with pytest.raises(SnowraftError) as raised:
             Client("127.0.0.1:1", token=text)
         assert secret[:20] not in str(raised.value)
 
 
 @pytest.mark.parametrize("options", [{"ca": "x", "tls": True}, {"pin": "x"}, {"ca": ""}, {"token": "x"}, {"timeout": 0}])
 def test_wrong_options(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(SnowraftError):
         Client("127.0.0.1:1", **options)
 
 

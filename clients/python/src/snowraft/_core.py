@@ -16,7 +16,7 @@ from urllib.parse import quote, urlencode
 
 from . import _methods as methods
 from . import _reasons as reasons
-from ._http11 import Request, Response
+from ._http11 import TLS_PORT, Request, Response
 from ._methods import Method
 from ._receipt import Receipts
 from ._standing import Standing
@@ -30,6 +30,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
 _CONNECT_LIMIT = 1.0  # seconds to accept a connection while other members are left
 _SUSPICIOUS = 0.1  # a timeout shorter than this shows nothing about a member
 _MOST_NAMED = 5
+_TEMPORARY = (408, 425, 429)  # statuses of a proxy after which a repetition may succeed
+_HTTP_PORTS = "they are host:port of the HTTP ports, 7701 by default"
 NO_ANSWER, NO_CONNECTION = "no answer in time", "no connection in time"
 
 
@@ -55,11 +57,14 @@ class Pause:
 class Broken(Exception):
     """An exchange without a response."""
 
-    def __init__(self, text: str, *, sent: bool, late: bool = False, stranger: bool = False) -> None:
+    def __init__(
+        self, text: str, *, sent: bool, late: bool = False, stranger: bool = False, foreign: bool = False
+    ) -> None:
         super().__init__(text)
         self.sent = sent  # the request may have reached the member
         self.late = late  # the time limit passed
         self.stranger = stranger  # the server is not what the client trusts
+        self.foreign = foreign  # the port is not one for HTTP of a member, and did not understand the request
 
 
 Flow = Generator["Exchange | Pause", "Response | None", T]
@@ -88,8 +93,12 @@ class Core:
         timeout: float | None = None,
         count: int = 0,
         leader: bool = False,
+        failed: Callable[[SnowraftError], None] = lambda _: None,
     ) -> Flow[Answer]:
-        """Makes a call with as many tries as its rule and its time limit allow. leader prefers the leader anyway."""
+        """Makes a call with as many tries as its rule and its time limit allow.
+
+        leader prefers the leader anyway. failed gets the error of each try; an error that it raises ends the call.
+        """
         path = method.path + quote(name, safe="")
         if query:
             path += "?" + urlencode(query)
@@ -109,11 +118,12 @@ class Core:
                 return (yield from self._try(method, path, content, address, until, others))
             except SnowraftError as error:
                 tries.add(error)
+                failed(error)
                 if error.reason == reasons.SET_BACK:
                     self.sealed(error)
                 left = deadline - time.monotonic()
-                mismatch = error.reason == reasons.PIN_MISMATCH  # nothing was sent, and another address may be right
-                if left <= 0 or not method.again(error, error.unknown) and not (others and mismatch):
+                again = others or not tries.hopeless() if _is_wrong(error) else method.again(error, error.unknown)
+                if left <= 0 or not again:
                     raise tries.final(error, self.standing.addresses()) from None
                 if others:
                     continue
@@ -184,7 +194,8 @@ class Core:
             response = yield Exchange(address, self.trust.unverified(), False, request, until, connect_until)
         except Broken as broken:
             text = str(broken)
-            raise self._broken(methods.GET_CA, address, Broken(text, sent=False, late=broken.late)) from None
+            unsent = Broken(text, sent=False, late=broken.late, foreign=broken.foreign)
+            raise self._broken(methods.GET_CA, address, unsent) from None
         assert response is not None
         if response.status == 200 and self.trust.learn(response.body):
             return
@@ -203,8 +214,8 @@ class Core:
         return SnowraftError(
             NO_ANSWER if late else str(broken),
             reason=reasons.TIMEOUT if late else reasons.UNAVAILABLE,
-            retry=method.harmless or not broken.sent,
-            unknown=broken.sent,
+            retry=not broken.foreign and (method.harmless or not broken.sent),
+            unknown=broken.sent and not broken.foreign,
             member=address,
         )
 
@@ -222,13 +233,21 @@ class Core:
         if response.status == 200:
             error = malformed("no JSON object")
         elif b"HTTP request to an HTTPS server" in response.body:
-            text = "the port speaks TLS; use a token with a pin, or give a CA"
+            error = SnowraftError(TLS_PORT, reason=reasons.UNAVAILABLE)
+        elif 400 <= response.status < 500 and response.status not in _TEMPORARY:
+            text = f"not a Snowraft member: status {response.status}; use the port for HTTP, 7701 by default"
             error = SnowraftError(text, reason=reasons.UNAVAILABLE)
         else:  # a proxy may have forwarded the request
             text = f"not a Snowraft member (possibly a proxy): status {response.status}"
             error = SnowraftError(text, reason=reasons.UNAVAILABLE, retry=method.harmless, unknown=True)
         error.member = address
         return _raise(error)
+
+
+def _is_wrong(error: SnowraftError) -> bool:
+    """Reports whether the address is not that of a member of the cluster: nothing was done, and waiting does not help."""
+    foreign = error.reason == reasons.UNAVAILABLE and not error.retry and not error.unknown
+    return foreign or error.reason == reasons.PIN_MISMATCH
 
 
 def _raise(error: SnowraftError) -> Answer:
@@ -287,6 +306,10 @@ class _Tries:
     def tried(self) -> list[str]:
         return [e.member for e in self._round]
 
+    def hopeless(self) -> bool:
+        """Reports whether waiting helps none of the members of this round."""
+        return all(map(_is_wrong, self._round))
+
     def next_round(self) -> None:
         self._before, self._former, self._round = self.specific(), self._round, []
 
@@ -305,10 +328,11 @@ class _Tries:
         """Returns the error of the call. Only an unknown outcome of the last try is more important than a reason."""
         best = (last if last.unknown and not self._method.harmless else self.specific()).copy()
         best.unknown = self._unknown
-        if best.reason == reasons.UNAVAILABLE and not best.unknown:
+        if best.reason == reasons.UNAVAILABLE and not best.unknown and not _is_wrong(best):
             named = ", ".join(addresses[:_MOST_NAMED])
             more = f" and {len(addresses) - _MOST_NAMED} more" if len(addresses) > _MOST_NAMED else ""
-            return best.copy(f"no member can be reached (tried: {named}{more}): {best.message}", others=())
+            text = f"no member can be reached (tried: {named}{more}): {best.message}; check the addresses: {_HTTP_PORTS}"
+            return best.copy(text, others=())
         named_once = {best.member: best}
         for error in [*self._round, *self._former]:
             named_once.setdefault(error.member, error)

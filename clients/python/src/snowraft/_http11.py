@@ -8,9 +8,21 @@ MAX_HEAD = 16 << 10
 MAX_BODY = 64 << 20
 MAX_CHUNK_LINE = 256
 
+GRPC_PORT = "the port speaks gRPC; use the port for HTTP, 7701 by default"
+OTHER_PORT = "the port does not speak HTTP; use the port for HTTP, 7701 by default"
+TLS_PORT = "the port expects TLS; give a token with a pin, or a CA"
+
 
 class ProtocolError(Exception):
     """The peer does not speak HTTP/1.1, or exceeds a bound."""
+
+
+class ClosedError(ProtocolError):
+    """The connection was closed before the response."""
+
+
+class OtherProtocolError(ProtocolError):
+    """The first bytes of the peer are of another protocol, so it did not understand the request."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,7 @@ class Reader:
         self._data += data
         if not self._in_body and not self._head():
             if not data:
-                raise ProtocolError("the connection was closed before the response")
+                raise ClosedError("the connection was closed before the response")
             return None
         if self._chunked:
             done = self._chunks()
@@ -92,13 +104,16 @@ class Reader:
             if len(self._data) > MAX_HEAD:
                 raise ProtocolError("headers too long")
             if self._data and not b"HTTP/1.".startswith(self._data[:7]):
-                grpc = self._data[3:5] == b"\x04\x00"  # the settings of HTTP/2
-                raise ProtocolError("the port speaks gRPC; use the port for HTTP, 7701 by default" if grpc else "not HTTP")
+                if self._data[3:5] == b"\x04\x00":  # the settings of HTTP/2
+                    raise OtherProtocolError(GRPC_PORT)
+                raise OtherProtocolError(TLS_PORT if self._data[:2] == b"\x15\x03" else OTHER_PORT)
             return False
         lines = self._data[:end].decode("latin-1").split("\r\n")
         del self._data[: end + 4]
         version, _, rest = lines[0].partition(" ")
         code = rest[:3]
+        if not version.startswith("HTTP/"):
+            raise OtherProtocolError(OTHER_PORT)
         if version not in ("HTTP/1.0", "HTTP/1.1") or not (len(code) == 3 and code.isascii() and code.isdigit()):
             raise ProtocolError("not HTTP")
         self._status = int(code)

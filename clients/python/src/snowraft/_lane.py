@@ -263,7 +263,7 @@ class Lane:
         if error.reason == reasons.SET_BACK:
             self.sealed(error)
         if self._failures == 1 and error.reason != reasons.CLOSED:
-            log.warning("window not granted; retrying", extra={"error": str(error)})
+            log.warning("window not granted; retrying: %s", error, extra={"error": str(error)})
         self._report(error)
         self._window.failed()
         most, held = MAX_BACKOFF, self.lease
@@ -348,6 +348,10 @@ class Lane:
         if self.lease:
             self.lease.close()
 
+    def holds(self) -> bool:
+        """Reports whether the lane holds a worker that it has to release."""
+        return any(held and held is not self._lost for held in (self.lease, self._swapped))
+
     def finish(self) -> None:
         """Stops the lane and releases its workers."""
         with self._changed:
@@ -368,7 +372,7 @@ class Lane:
         try:
             self._granter.release(held)
         except SnowraftError as error:
-            log.warning("worker not released; it becomes free when its window ends", extra={"error": str(error)})
+            log.warning("worker not released; it becomes free when its window ends: %s", error, extra={"error": str(error)})
 
 
 def _draw() -> int:
@@ -394,9 +398,11 @@ def time_exhausted() -> SnowraftError:
 
 def window_ended(until_ms: int, cause: SnowraftError | None) -> SnowraftError:
     """Returns the error of a generator without a window."""
-    text = f"the window ended at {until_ms} ms of Unix time" if until_ms else "no window was granted yet"
+    text = "no window was granted yet"
+    if until_ms:
+        text = f"the window ended at {until_ms} ms of Unix time, and no new one was granted" if cause else f"the window ended at {until_ms} ms of Unix time"
     if cause:
-        text += f", and no new one was granted ({cause.message})"
+        text += f": {cause._where()}"
     metadata = {"until_at_ms": str(until_ms)} if until_ms else {}
     return SnowraftError(text, reason=reasons.WINDOW_ENDED, retry=True, retry_after=0.5, metadata=metadata)
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from . import _answers as answers
 from . import _methods as methods
 from . import _reasons as reasons
+from . import _requests as requests
 from ._granter import MemberGranter
 from ._lane import Lane, Outlook, Rest, window_ended
 from ._methods import Method
 from ._watch import Limits, Watch
 from .clock import Clock
-from .errors import SnowraftError, invalid
+from .errors import SnowraftError, closed, invalid
 
 if TYPE_CHECKING:
     from .client import Client
@@ -25,6 +26,7 @@ log = logging.getLogger("snowraft")
 _CHECK_EVERY = 1.0  # seconds between two checks of the clock
 _QUERY_EVERY = 20_000  # ms between two requests for the clock of a member while the clock seems right
 _QUERY_TIMEOUT = 2.0
+_ACQUIRE_LIMIT = 0.5  # seconds to wait at the end for the answer to a request for a worker
 _LAYOUT_TIMEOUT = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
 
@@ -43,7 +45,7 @@ class Life:
         self._granter = MemberGranter(self._call, layout)
         self._stop = threading.Event()
         self._wakes: list[threading.Event] = []
-        self._threads: list[threading.Thread] = []
+        self._runners: list[threading.Thread] = []  # the threads of the lanes
 
     def inherited(self, changed: threading.Condition) -> Life:
         """Returns what a child may know of this life: no lease, no nonce of the parent's, no thread."""
@@ -55,10 +57,10 @@ class Life:
         self._spawn("open", self._open)
         self._spawn("clock", self._judge)
 
-    def _spawn(self, name: str, target: Any, *args: Any) -> None:
+    def _spawn(self, name: str, target: Any, *args: Any) -> threading.Thread:
         thread = threading.Thread(target=target, args=args, name=f"snowraft-{name}", daemon=True)
-        self._threads.append(thread)
         thread.start()
+        return thread
 
     def _call(self, method: Method, body: dict[str, Any], timeout: float) -> dict[str, Any]:
         return self._client._call(method, body=body, timeout=timeout)
@@ -68,28 +70,20 @@ class Life:
         problem = self._problem
         if problem and problem.reason in reasons.LASTING:
             return Outlook(error=problem)
-        error = window_ended(0, None)
-        if problem:
-            error = error.copy(f"{error.message}, and the layout could not be read: {problem.message}")
-        return Outlook(grant=True, error=error)
+        return Outlook(grant=True, error=window_ended(0, problem))
 
     def _open(self) -> None:
         """Requests the layout and opens the lanes. Tries until it succeeds or the generator is closed."""
-        pause, first = _FIRST_PAUSE, True
+        pause = _FIRST_PAUSE
         while not self._stop.is_set():
             try:
-                layout = self._client.layout(self._layout, timeout=_LAYOUT_TIMEOUT)
+                layout = self._client._run(requests.get_layout(self._client._core, self._layout, _LAYOUT_TIMEOUT, self._failed))
                 try:
                     layout.check_issues(max(self.watch.now().wall, layout.epoch_ms))
                 except ValueError as e:
                     raise invalid(str(e)) from None
             except SnowraftError as error:
-                if first:
-                    log.warning("generator cannot start yet; retrying", extra={"error": str(error)})
-                first = False
-                with self._changed:
-                    self._problem = error
-                    self._changed.notify_all()
+                self._note(error)
                 self._stop.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
                 continue
@@ -99,15 +93,31 @@ class Life:
         with self._changed:
             if self._stop.is_set():
                 return
+            self._runners.append(threading.current_thread())
             for index in range(self._count):
                 wake = threading.Event()
                 self._wakes.append(wake)
                 holder = f"{self._holder}/{index}"
                 self.lanes.append(Lane(layout, holder, self._granter, self.watch, self._changed, wake.set))
             for index, lane in enumerate(self.lanes[1:], 1):  # under the lock: close waits for these threads
-                self._spawn(f"lane-{index}", self._run, lane, self._wakes[index])
+                self._runners.append(self._spawn(f"lane-{index}", self._run, lane, self._wakes[index]))
             self._changed.notify_all()
         self._run(self.lanes[0], self._wakes[0])
+
+    def _failed(self, error: SnowraftError) -> None:
+        """Notes the error of a try, after which others may follow. Raises an error if the generator is closed."""
+        if self._stop.is_set():
+            raise closed("generator")
+        if error.reason not in reasons.LASTING:  # another member may not have that problem
+            self._note(error)
+
+    def _note(self, error: SnowraftError) -> None:
+        """Notes why the lanes are not open."""
+        with self._changed:
+            first, self._problem = self._problem is None, error
+            self._changed.notify_all()
+        if first and error.reason != reasons.CLOSED:
+            log.warning("generator cannot start yet; retrying: %s", error, extra={"error": str(error)})
 
     def _run(self, lane: Lane, wake: threading.Event) -> None:
         while not self._stop.is_set():
@@ -161,7 +171,10 @@ class Life:
             self._client._core.sealed(SnowraftError(text, reason=reasons.SET_BACK))
 
     def close(self, timeout: float) -> None:
-        """Stops issuing, waits for the threads, which release the workers, and raises what failed."""
+        """Stops issuing, waits for the threads that release the workers, and raises what failed.
+
+        A lane without a worker may be requesting one, for which it waits a short time only.
+        """
         with self._changed:
             self._stop.set()  # no lane is opened afterwards
             for lane in self.lanes:
@@ -169,13 +182,14 @@ class Life:
             self._changed.notify_all()
         for wake in self._wakes:
             wake.set()
-        deadline = time.monotonic() + timeout
-        for thread in list(self._threads):
-            thread.join(max(0.0, deadline - time.monotonic()))
+        began = time.monotonic()
+        for lane, thread in zip(self.lanes, self._runners):
+            limit = timeout if lane.holds() else min(timeout, _ACQUIRE_LIMIT)
+            thread.join(max(0.0, began + limit - time.monotonic()))
         failures = [lane.failure for lane in self.lanes if lane.failure]
         if failures:
             raise failures[0].copy("; ".join(f.message for f in failures))
-        if any(thread.is_alive() for thread in self._threads):
+        if any(lane.holds() and thread.is_alive() for lane, thread in zip(self.lanes, self._runners)):
             text = "workers not released in time; they become free when their windows end"
             raise SnowraftError(text, reason=reasons.TIMEOUT, unknown=True)
 

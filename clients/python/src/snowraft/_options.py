@@ -24,14 +24,15 @@ class Options:
         timeout: float,
         hooks: Hooks | None,
     ) -> None:
-        given = addresses.split(",") if isinstance(addresses, str) else list(addresses)
-        self.addresses = list(dict.fromkeys(a.strip() for a in given))
+        if isinstance(addresses, str):
+            addresses = addresses.split(",")
+        if not isinstance(addresses, Iterable):
+            raise ValueError(f"addresses {addresses!r}: expected a list of host:port")
+        self.addresses = list(dict.fromkeys(map(_complete, addresses)))
         if not self.addresses:
             raise ValueError("no address of a member: expected host:port")
-        for address in self.addresses:
-            parse_address(address)
-        if not timeout > 0:
-            raise ValueError(f"timeout {timeout}: must be greater than 0")
+        if not isinstance(timeout, (int, float)) or not timeout > 0:
+            raise ValueError(f"timeout {timeout!r}: must be a number of seconds greater than 0")
         self.timeout = timeout
         self.trust = trust(token, ca, pin, tls)
         self.hooks = hooks or Hooks()
@@ -39,3 +40,11 @@ class Options:
     def core(self) -> Core:
         """Returns the core of a new client."""
         return Core(Standing(self.addresses), self.trust, self.timeout, self.hooks)
+
+
+def _complete(address: str) -> str:
+    """Returns an address with its port."""
+    if not isinstance(address, str):
+        raise ValueError(f"member address {address!r}: expected host:port")
+    host, port = parse_address(address.strip())
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -187,9 +187,11 @@ def _info(answer: Answer) -> SequenceInfo:
     )
 
 
-def get_layout(core: Core, name: str, timeout: float | None) -> Flow[Layout]:
-    """Requests a layout of the cluster."""
-    return layout_of((yield from core.call(methods.GET_LAYOUT, name=name, timeout=timeout)))
+def get_layout(
+    core: Core, name: str, timeout: float | None, failed: Callable[[SnowraftError], None] = lambda _: None
+) -> Flow[Layout]:
+    """Requests a layout of the cluster. failed gets the error of each try."""
+    return layout_of((yield from core.call(methods.GET_LAYOUT, name=name, timeout=timeout, failed=failed)))
 
 
 def list_layouts(core: Core, timeout: float | None) -> Flow[list[Layout]]:

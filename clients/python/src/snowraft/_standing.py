@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 
+_PORT = 7701  # of members for HTTP, by default
 _SUSPICION = 5.0  # seconds for which a member that did not answer in time is called only if no other is left
 
 # Objections to a member, in ascending order. The sum decides.
@@ -18,8 +19,10 @@ _AVOIDED = 8
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Returns the host and the port of an address, host:port or [IPv6]:port."""
-    host, _, port = text.rpartition(":")
+    """Returns the host and the port of an address, host:port or [IPv6]:port. The port is 7701 if the text has none."""
+    host, colon, port = text.rpartition(":")
+    if not colon or text.endswith("]"):
+        host, port = text, str(_PORT)
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     elif ":" in host:

@@ -111,6 +111,7 @@ def _base_context() -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.set_alpn_protocols(["http/1.1"])  # which ports for HTTP select, and ports for gRPC do not
     return context
 
 

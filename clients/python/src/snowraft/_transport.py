@@ -10,8 +10,9 @@ import time
 from typing import TypeVar
 
 from ._core import NO_ANSWER, NO_CONNECTION, Broken, Exchange, Flow, Pause
-from ._http11 import ProtocolError, Reader, Response
+from ._http11 import GRPC_PORT, ClosedError, OtherProtocolError, ProtocolError, Reader, Response
 from ._standing import is_loopback, parse_address
+from .errors import closed
 
 T = TypeVar("T")
 
@@ -56,7 +57,8 @@ class Transport:
             command = next(flow)
             while True:
                 if isinstance(command, Pause):
-                    self._closed.wait(command.seconds)
+                    if self._closed.wait(command.seconds):
+                        raise closed()
                     command = flow.send(None)
                     continue
                 try:
@@ -143,7 +145,7 @@ def _connect(x: Exchange, host: str, port: int) -> socket.socket:
     except OSError as e:
         connection.close()
         stranger = isinstance(e, ssl.SSLCertVerificationError)
-        raise Broken(plain(e), sent=False, stranger=stranger) from None
+        raise Broken(plain(e), sent=False, stranger=stranger, foreign=is_clear(e)) from None
     except BaseException:
         connection.close()
         raise
@@ -162,10 +164,13 @@ def _converse(connection: socket.socket, x: Exchange) -> Response:
                 return response
     except TimeoutError:
         raise Broken(NO_ANSWER, sent=True, late=True) from None
+    except OtherProtocolError as e:
+        raise Broken(str(e), sent=True, foreign=True) from None
+    except (ClosedError, OSError) as e:
+        tls = connection if isinstance(connection, ssl.SSLSocket) else None
+        raise cut(x, tls, e) from None
     except ProtocolError as e:
         raise Broken(f"not a Snowraft member (possibly a proxy): {e}", sent=True) from None
-    except OSError as e:
-        raise Broken(plain(e), sent=True) from None
 
 
 def _left(until: float) -> float:
@@ -175,12 +180,27 @@ def _left(until: float) -> float:
     return left
 
 
+def cut(x: Exchange, tls: ssl.SSLSocket | ssl.SSLObject | None, error: Exception) -> Broken:
+    """Returns the error of a connection that ended before a response.
+
+    A member's port for HTTP selects the protocol http/1.1, and its port for gRPC none that this client offers.
+    """
+    if x.secured and x.secured.server_name and tls and tls.selected_alpn_protocol() is None:
+        return Broken(GRPC_PORT, sent=True, foreign=True)
+    return Broken(plain(error) if isinstance(error, OSError) else str(error), sent=True)
+
+
+def is_clear(error: OSError) -> bool:
+    """Reports whether the answer to the start of TLS was no TLS."""
+    return isinstance(error, ssl.SSLError) and error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
+
+
 def plain(error: OSError) -> str:
     """Returns the text of an error of the network, without numbers and source lines."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
-        if error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
+        if is_clear(error):
             return "the server does not speak TLS; it may belong to an open cluster"
         return f"TLS: {(error.reason or 'handshake failed').replace('_', ' ').lower()}"
     if isinstance(error, socket.gaierror):

@@ -20,7 +20,7 @@ from ._running import may_wait
 from ._store import Store
 from ._watch import Reading
 from .clock import SystemClock
-from .errors import SnowraftError, check_count, closed
+from .errors import SnowraftError, check_count, closed, invalid
 from .numbers import Numbers
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Blocks:
     def __init__(self, client: Client, name: str, first: int, refresh: float) -> None:
         check_count(first, "numbers in the first block")
         if refresh < 0.1:
-            raise ValueError(f"refresh interval of {refresh} s: expected at least 0.1 s")
+            raise invalid(f"refresh interval of {refresh} s: expected at least 0.1 s")
         self.name = name
         self._client, self._first, self._refresh = client, first, refresh
         self._closed = False
@@ -233,7 +233,7 @@ class Blocks:
                     self._accept(granted, now)
                 except SnowraftError as error:
                     if self._store.pacer.failed(now.mono) and error.reason != reasons.CLOSED:
-                        log.warning("block not granted", extra={"sequence": self.name, "error": str(error)})
+                        log.warning("block not granted: %s", error, extra={"sequence": self.name, "error": str(error)})
                     self._settle(error, lambda w: w.asked)
                 tries = 1
                 if self._waiting and not self._closed:
@@ -330,7 +330,7 @@ class Blocks:
         try:
             self.close()
         except SnowraftError as e:
-            log.warning("blocks not closed completely", extra={"error": str(e)})
+            log.warning("blocks not closed completely: %s", e, extra={"error": str(e)})
 
 
 def _now() -> Reading:

@@ -16,7 +16,7 @@ from . import _reasons as reasons
 from . import _requests as requests
 from ._answers import IDs
 from ._running import may_wait
-from .errors import SnowraftError, closed
+from .errors import SnowraftError, closed, invalid
 
 if TYPE_CHECKING:
     from .client import Client
@@ -69,9 +69,9 @@ class Buffer:
         self, client: Client, layout: str, least: int, most: int, span: float, age: float, no_wait: bool
     ) -> None:
         if not 1 <= least <= most <= 100_000_000:
-            raise ValueError(f"buffer of {least} to {most} IDs: expected 1 to 100000000, in this order")
+            raise invalid(f"buffer of {least} to {most} IDs: expected 1 to 100000000, in this order")
         if not 0 < span <= age / 2:
-            raise ValueError(f"span of {span} s: expected more than 0, and at most half of the age of {age} s")
+            raise invalid(f"span of {span} s: expected more than 0, and at most half of the age of {age} s")
         self._client, self._layout = client, layout
         self._least, self._most, self._span, self._age, self._no_wait = least, most, span, age, no_wait
         self._closed = False

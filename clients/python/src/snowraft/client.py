@@ -63,7 +63,10 @@ class Client:
         timeout: float = 10.0,
         hooks: Hooks | None = None,
     ) -> None:
-        options = Options(addresses, token, ca, pin, tls, timeout, hooks)
+        try:
+            options = Options(addresses, token, ca, pin, tls, timeout, hooks)
+        except ValueError as e:
+            raise invalid(str(e)) from None
         self._core: Core = options.core()
         self.timeout = options.timeout
         self._transport = Transport()
@@ -121,7 +124,10 @@ class Client:
         """Follows the membership until the client is closed."""
         closed, every = self._closed, LOOK_EVERY
         while not closed.is_set():
-            changed = self._transport.run(requests.look(self._core, LOOK_TIMEOUT))
+            try:
+                changed = self._transport.run(requests.look(self._core, LOOK_TIMEOUT))
+            except SnowraftError:
+                return  # closed
             every = LOOK_EVERY if changed else min(2 * every, LOOK_RARELY)
             self._news.clear()
             closed.wait(LOOK_PAUSE)

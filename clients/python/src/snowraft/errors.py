@@ -59,8 +59,11 @@ class SnowraftError(Exception):
         return SnowraftError, (self.message,), self.__dict__
 
     def _part(self) -> str:
-        text = f"{self.member}: {self.message}" if self.member else self.message
-        return f"{text} [{self.reason}]" if self.reason else text
+        return f"{self._where()} [{self.reason}]" if self.reason else self._where()
+
+    def _where(self) -> str:
+        named = not self.member or self.member in self.message
+        return self.message if named else f"{self.member}: {self.message}"
 
     def copy(self, message: str = "", others: Sequence[SnowraftError] | None = None) -> SnowraftError:
         """Returns an equal error, with another message or other members if given.
@@ -95,7 +98,8 @@ def malformed(message: str) -> SnowraftError:
 
 def closed(what: str = "client") -> SnowraftError:
     """Returns the error of a call after close."""
-    return SnowraftError(f"{what} closed", reason=reasons.CLOSED)
+    verb = "are" if what.endswith("s") else "is"
+    return SnowraftError(f"the {what} {verb} closed", reason=reasons.CLOSED)
 
 
 def check_count(count: int, noun: str, most: int = 1_000_000) -> None:

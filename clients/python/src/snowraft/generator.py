@@ -6,6 +6,7 @@ import logging
 import socket
 import threading
 import time
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
@@ -69,11 +70,12 @@ class Generator:
     def __init__(
         self, client: Client, layout: str, holder: str | None, lanes: int, clock: Clock, no_wait: bool
     ) -> None:
-        if not 1 <= lanes <= 64:
-            raise ValueError(f"{lanes} lanes: expected 1 to 64")
+        if isinstance(lanes, bool) or not isinstance(lanes, int) or not 1 <= lanes <= 64:
+            raise invalid(f"{lanes!r} lanes: expected 1 to 64")
         name = socket.gethostname() if holder is None else holder
-        if not 1 <= len(name.encode()) <= 125:
-            raise ValueError(f"holder name of {len(name.encode())} bytes: expected 1 to 125 bytes")
+        if not _names_holder(name):
+            form = "printable UTF-8 in form NFC without spaces, not beginning with \"$\""
+            raise invalid(f"holder name {name!r}: expected 1 to 125 bytes of {form}")
         self._client, self._layout_name, self._holder, self._lanes = client, layout, name, lanes
         self._clock, self._no_wait = clock, no_wait
         self._wall_ns: Callable[[], int] = clock.wall_ns
@@ -310,7 +312,14 @@ class Generator:
         try:
             self.close()
         except SnowraftError as e:
-            log.warning("generator not closed completely", extra={"error": str(e)})
+            log.warning("generator not closed completely: %s", e, extra={"error": str(e)})
+
+
+def _names_holder(name: str) -> bool:
+    """Reports whether the cluster accepts the name of a holder."""
+    if not isinstance(name, str) or name.startswith("$") or not name.isprintable() or " " in name:
+        return False
+    return 1 <= len(name.encode()) <= 125 and unicodedata.is_normalized("NFC", name)
 
 
 def _saturated(wait_ms: int) -> SnowraftError:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from . import _requests as requests
 from ._coalescer import MOST_SHARED, Coalescer
-from .errors import check_count, invalid
+from .errors import check_count
 from .numbers import Numbers
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ class Sequence:
 
     def texts(self, count: int, *, request_id: str | None = None, timeout: float | None = None) -> list[str]:
         """Returns the next count numbers, 1 to 1000, as texts. Members write the texts."""
-        if count > MOST_SHARED:
-            raise invalid(f"count of texts {count}: expected 1 to {MOST_SHARED}")
+        check_count(count, "texts", MOST_SHARED)
         return texts_of(self.take(count, request_id=request_id, timeout=timeout))
 
     def last(self, timeout: float | None = None) -> int | None:

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from .. import _image
 from .._core import NO_ANSWER, NO_CONNECTION, Broken, Exchange, Flow, Pause
-from .._http11 import ProtocolError, Reader, Response
+from .._http11 import ClosedError, OtherProtocolError, ProtocolError, Reader, Response
 from .._standing import is_loopback, parse_address
-from .._transport import CLEAR_TEXT, IDLE_LIMIT, MOST_IDLE, READ_SIZE, plain, readable
+from .._transport import CLEAR_TEXT, IDLE_LIMIT, MOST_IDLE, READ_SIZE, cut, is_clear, plain, readable
 
 T = TypeVar("T")
 
@@ -117,7 +117,7 @@ async def _connect(x: Exchange) -> _Streams:
         raise Broken(NO_CONNECTION, sent=False, late=True) from None
     except OSError as e:
         stranger = isinstance(e, ssl.SSLCertVerificationError)
-        raise Broken(plain(e), sent=False, stranger=stranger) from None
+        raise Broken(plain(e), sent=False, stranger=stranger, foreign=is_clear(e)) from None
     peer = writer.get_extra_info("peername")
     if x.loopback_only and not (peer and is_loopback(peer[0])):
         writer.close()
@@ -134,10 +134,12 @@ async def _converse(streams: _Streams, x: Exchange) -> Response:
         return await asyncio.wait_for(_send(streams, x), x.until - time.monotonic())
     except (TimeoutError, asyncio.TimeoutError):
         raise Broken(NO_ANSWER, sent=True, late=True) from None
+    except OtherProtocolError as e:
+        raise Broken(str(e), sent=True, foreign=True) from None
+    except (ClosedError, OSError) as e:
+        raise cut(x, streams[1].get_extra_info("ssl_object"), e) from None
     except ProtocolError as e:
         raise Broken(f"not a Snowraft member (possibly a proxy): {e}", sent=True) from None
-    except OSError as e:
-        raise Broken(plain(e), sent=True) from None
 
 
 async def _send(streams: _Streams, x: Exchange) -> Response:
