@@ -32,16 +32,16 @@ final class Answers {
     }
 
     static SnowraftException malformed(String what) {
-        return new SnowraftException(Reason.MALFORMED_ANSWER, Reason.MALFORMED_ANSWER.name(), "snowraft: invalid answer of a member: " + what
+        return new SnowraftException(Reason.MALFORMED_ANSWER, Reason.MALFORMED_ANSWER.name(), "invalid answer of a member: " + what
                 + "; discarded, please report it with the versions of client and member", "", Duration.ZERO, false, true, null);
     }
 
     static SnowraftException invalid(String message) {
-        return SnowraftException.unsent(Reason.INVALID_ARGUMENT, "snowraft: " + message + " [INVALID_ARGUMENT]");
+        return SnowraftException.unsent(Reason.INVALID_ARGUMENT, message);
     }
 
     static SnowraftException closed(String what) {
-        return SnowraftException.unsent(Reason.CLOSED, "snowraft: the " + what + " is closed");
+        return SnowraftException.unsent(Reason.CLOSED, "the " + what + " is closed");
     }
 
     static int checkCount(int count, int most, String of) {

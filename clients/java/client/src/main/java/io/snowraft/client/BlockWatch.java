@@ -60,13 +60,13 @@ final class BlockWatch {
                     looking = caller.background().execute(this::first);
                 }
                 if (deadline.passed() || !looking) {
-                    throw SnowraftException.unsent(looking ? Reason.TIMEOUT : Reason.CLOSED, "snowraft: no answer about sequence \"" + sequence + "\" in time");
+                    throw SnowraftException.unsent(looking ? Reason.TIMEOUT : Reason.CLOSED, "no answer about sequence \"" + sequence + "\" in time");
                 }
                 looked.awaitNanos(deadline.left());
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw SnowraftException.unsent(Reason.INTERRUPTED, "snowraft: interrupted while waiting for a number");
+            throw SnowraftException.unsent(Reason.INTERRUPTED, "interrupted while waiting for a number");
         } finally {
             lock.unlock();
         }

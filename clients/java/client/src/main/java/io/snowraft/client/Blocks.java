@@ -167,7 +167,7 @@ public final class Blocks implements Suspendable {
             long mine = begun + 1; // the first request that is also for this call
             for (;;) {
                 if (closed) {
-                    throw SnowraftException.unsent(Reason.CLOSED, "snowraft: the blocks are closed");
+                    throw SnowraftException.unsent(Reason.CLOSED, "the blocks are closed");
                 }
                 if (sealed != null) {
                     throw sealed.copy();
@@ -181,12 +181,12 @@ public final class Blocks implements Suspendable {
                     throw failure.copy();
                 }
                 if (!requesting && begun - mine + 1 >= MAX_SHORT) {
-                    throw new SnowraftException(Reason.SEQUENCE_CHANGED, Reason.SEQUENCE_CHANGED.name(), "snowraft: sequence \"" + sequence
+                    throw new SnowraftException(Reason.SEQUENCE_CHANGED, Reason.SEQUENCE_CHANGED.name(), "sequence \"" + sequence
                             + "\": the granted blocks are outdated or have fewer numbers than one call requested; try again with fewer", "",
                             Duration.ZERO, true, false, null);
                 }
                 if (deadline.passed()) {
-                    throw SnowraftException.unsent(Reason.TIMEOUT, "snowraft: no block of sequence \"" + sequence + "\" in time");
+                    throw SnowraftException.unsent(Reason.TIMEOUT, "no block of sequence \"" + sequence + "\" in time");
                 }
                 if (!requesting && !suspended) {
                     request();
@@ -195,7 +195,7 @@ public final class Blocks implements Suspendable {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw SnowraftException.unsent(Reason.INTERRUPTED, "snowraft: interrupted while waiting for a number");
+            throw SnowraftException.unsent(Reason.INTERRUPTED, "interrupted while waiting for a number");
         } finally {
             waiting -= count;
             lock.unlock();

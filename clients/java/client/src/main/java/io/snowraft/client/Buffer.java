@@ -137,7 +137,7 @@ public final class Buffer implements Suspendable {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw SnowraftException.unsent(Reason.INTERRUPTED, "snowraft: interrupted while waiting for the buffer");
+            throw SnowraftException.unsent(Reason.INTERRUPTED, "interrupted while waiting for the buffer");
         } finally {
             lock.unlock();
         }
@@ -158,7 +158,7 @@ public final class Buffer implements Suspendable {
         if (!late && !options.failFast()) {
             return null;
         }
-        String text = "snowraft: the buffer is empty" + (problem == null ? "" : " and the cluster returned no IDs: " + problem.getMessage());
+        String text = "the buffer is empty" + (problem == null ? "" : " and the cluster returned no IDs: " + problem.text());
         return new SnowraftException(Reason.EMPTY, Reason.EMPTY.name(), text, "", Duration.ZERO, true, false, problem);
     }
 
@@ -276,7 +276,7 @@ public final class Buffer implements Suspendable {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw SnowraftException.unsent(Reason.INTERRUPTED, "snowraft: interrupted while waiting for the buffer");
+            throw SnowraftException.unsent(Reason.INTERRUPTED, "interrupted while waiting for the buffer");
         } finally {
             lock.unlock();
         }

@@ -6,6 +6,7 @@ import io.snowraft.internal.http.Token;
 import io.snowraft.internal.http.Trust;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
@@ -28,13 +29,17 @@ public final class ClientBuilder {
     }
 
     /**
-     * Adds the addresses of members' HTTP ports: host:port, or a host with the default port 7701. Those of two or three members are enough,
+     * Adds the addresses of members' HTTP ports: host:port, or a host with the default port 7701. A text may have several of them,
+     * separated by commas. Those of two or three members are enough,
      * because the client learns the others.
      */
     public ClientBuilder addresses(String... hosts) {
-        for (String host : hosts) {
+        if (hosts == null || Arrays.asList(hosts).contains(null)) {
+            throw Answers.invalid("member address null: expected host:port");
+        }
+        for (String host : String.join(",", hosts).split(",", -1)) {
             try {
-                addresses.add(Address.parse(host));
+                addresses.add(Address.parse(host.strip()));
             } catch (IllegalArgumentException e) {
                 throw Answers.invalid(e.getMessage());
             }

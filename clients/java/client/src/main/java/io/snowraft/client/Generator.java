@@ -85,7 +85,7 @@ public final class Generator implements Suspendable {
             Issuer opened = null;
             SnowraftException failure = null;
             try {
-                Layout layout = layout();
+                Layout layout = layout(mine);
                 layout.requireIssuing(Math.max(clock.wallMillis(), layout.epochMillis())); // a wrong clock may be corrected later
                 opened = new Issuer(layout, holder, options.lanes(), clock, caller, events);
             } catch (SnowraftException e) {
@@ -93,11 +93,13 @@ public final class Generator implements Suspendable {
             } catch (IllegalArgumentException e) {
                 failure = Answers.invalid(e.getMessage());
             }
+            boolean first;
             lock.lock();
             try {
                 if (closed || life != mine) {
                     return;
                 }
+                first = problem == null;
                 problem = failure;
                 if (opened != null) {
                     opened.start();
@@ -108,15 +110,35 @@ public final class Generator implements Suspendable {
                 lock.unlock();
             }
             if (failure != null) {
-                events.notGranted(0, failure);
+                if (first) {
+                    events.notGranted(0, failure);
+                }
                 Duration longer = pause.multipliedBy(2);
                 caller.background().schedule(() -> open(mine, longer.compareTo(LONGEST_PAUSE) < 0 ? longer : LONGEST_PAUSE), pause);
             }
         });
     }
 
-    private Layout layout() {
-        return Answers.read(caller.call(Request.of(Method.GET_LAYOUT, "/v1/layouts/" + Paths.query(options.layout())), Deadline.after(LAYOUT_LIMIT)),
+    /** Notes the error of a try, after which others may follow. */
+    private void note(int mine, SnowraftException e) {
+        boolean first;
+        lock.lock();
+        try {
+            if (closed || life != mine || isLasting(e)) { // another member may not have a lasting problem
+                return;
+            }
+            first = problem == null;
+            problem = e;
+        } finally {
+            lock.unlock();
+        }
+        if (first) {
+            events.notGranted(0, e);
+        }
+    }
+
+    private Layout layout(int mine) {
+        return Answers.read(caller.call(Request.of(Method.GET_LAYOUT, "/v1/layouts/" + Paths.query(options.layout())), Deadline.after(LAYOUT_LIMIT), e -> note(mine, e)),
                 a -> Answers.layout(a.object("layout")));
     }
 
@@ -184,7 +206,7 @@ public final class Generator implements Suspendable {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw SnowraftException.unsent(Reason.INTERRUPTED, "snowraft: interrupted while waiting for an ID");
+            throw SnowraftException.unsent(Reason.INTERRUPTED, "interrupted while waiting for an ID");
         } finally {
             lock.unlock();
         }
@@ -199,8 +221,8 @@ public final class Generator implements Suspendable {
         } else if (problem != null && isLasting(problem)) {
             return problem;
         }
-        String text = "snowraft: no window was granted yet" + (problem == null ? "" : ", and the layout could not be read: " + problem.getMessage());
-        return new SnowraftException(Reason.WINDOW_ENDED, Reason.WINDOW_ENDED.name(), text + " [WINDOW_ENDED]", "", Duration.ofMillis(500), true,
+        String text = "no window was granted yet" + (problem == null ? "" : ": " + problem.text());
+        return new SnowraftException(Reason.WINDOW_ENDED, Reason.WINDOW_ENDED.name(), text, "", Duration.ofMillis(500), true,
                 false, null);
     }
 
@@ -241,7 +263,7 @@ public final class Generator implements Suspendable {
                 TimeUnit.NANOSECONDS.sleep(Math.max(1, Math.min(READY_PAUSE.toNanos(), deadline.left())));
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                throw SnowraftException.unsent(Reason.INTERRUPTED, "snowraft: interrupted while waiting for a window");
+                throw SnowraftException.unsent(Reason.INTERRUPTED, "interrupted while waiting for a window");
             }
         }
     }

@@ -78,6 +78,12 @@ public final class Sequence {
         return fetch(count, requestId);
     }
 
+    /** Returns the next numbers, 1 to 1,000, as texts, for a request that may be repeated as with {@link #takeOnce}. */
+    public List<String> textsOnce(String requestId, int count) {
+        Answers.checkCount(count, MAX_TEXTS, "texts");
+        return textsOf(takeOnce(requestId, count));
+    }
+
     /** Returns the next number as {@link #next()} does, without waiting for it. */
     public CompletableFuture<Long> nextAsync() {
         return takeAsync(1).thenApply(Numbers::first);

@@ -93,7 +93,7 @@ final class Shared<R> {
 
     /** Returns the error of a caller that leaves a call. The calls that are shared may be repeated without harm. */
     private static SnowraftException unanswered(Reason reason, String message) {
-        return new SnowraftException(reason, reason.name(), "snowraft: " + message, "", Duration.ZERO, true, true, null);
+        return new SnowraftException(reason, reason.name(), message, "", Duration.ZERO, true, true, null);
     }
 
     private Part<R> failed(Batch<R> batch, Throwable cause, int count, long after) {

@@ -10,6 +10,7 @@ import java.util.Objects;
 public final class SnowraftException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
+    private final String text;
     private final Reason reason;
     private final String reasonName;
     private final String member;
@@ -22,7 +23,7 @@ public final class SnowraftException extends RuntimeException {
      *
      * @param reason     the reason
      * @param reasonName the member's name of the reason; the same as that of {@code reason} except for {@link Reason#OTHER}
-     * @param message    the message
+     * @param message    the text, to which the exception adds the name of the product and the reason
      * @param member     the address of the member that was called last; empty if none was
      * @param retryAfter the time after which a repetition may succeed; zero if unknown
      * @param retry      whether a repetition may succeed and does no harm
@@ -31,7 +32,8 @@ public final class SnowraftException extends RuntimeException {
      */
     public SnowraftException(Reason reason, String reasonName, String message, String member, Duration retryAfter, boolean retry,
             boolean unknown, Throwable cause) {
-        super(message, cause);
+        super("snowraft: " + message + (reasonName.isEmpty() ? "" : " [" + reasonName + "]"), cause);
+        this.text = message;
         this.reason = Objects.requireNonNull(reason);
         this.reasonName = Objects.requireNonNull(reasonName);
         this.member = Objects.requireNonNull(member);
@@ -43,6 +45,11 @@ public final class SnowraftException extends RuntimeException {
     /** Returns an exception of this client about a request that was not sent. */
     public static SnowraftException unsent(Reason reason, String message) {
         return new SnowraftException(reason, reason.name(), message, "", Duration.ZERO, reason.undone() || reason.byMethod(), false, null);
+    }
+
+    /** Returns the message without the name of the product and the reason. */
+    public String text() {
+        return text;
     }
 
     /** Returns the reason. */
@@ -77,6 +84,6 @@ public final class SnowraftException extends RuntimeException {
 
     /** Returns a copy with the stack of the present thread, for a caller that shared the call of another thread. */
     SnowraftException copy() {
-        return new SnowraftException(reason, reasonName, getMessage(), member, retryAfter, retry, unknown, this);
+        return new SnowraftException(reason, reasonName, text, member, retryAfter, retry, unknown, getCause());
     }
 }

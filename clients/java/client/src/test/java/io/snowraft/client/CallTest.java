@@ -3,6 +3,7 @@ package io.snowraft.client;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,12 +12,14 @@ import io.snowraft.test.FakeMember;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** Calls: choice of members, repetitions, errors and answers that make no sense. */
 class CallTest {
@@ -95,7 +98,7 @@ class CallTest {
                 SnowraftClient client = SnowraftClient.builder().addresses(member.address()).timeout(Duration.ofMillis(200)).build()) {
             SnowraftException e = assertThrows(SnowraftException.class, client::nextId);
             assertEquals(Reason.NO_LEADER, e.reason());
-            assertTrue(e.getMessage().endsWith("(the time limit passed)"), e.getMessage());
+            assertTrue(e.getMessage().endsWith(" (the time limit passed) [NO_LEADER]"), e.getMessage());
             assertTrue(e.retry());
         }
     }
@@ -105,9 +108,76 @@ class CallTest {
         try (SnowraftClient client = SnowraftClient.builder().addresses("127.0.0.1:1", "127.0.0.1:2").timeout(Duration.ofSeconds(2)).build()) {
             SnowraftException e = assertThrows(SnowraftException.class, client::nextId);
             assertEquals(Reason.UNAVAILABLE, e.reason());
-            assertTrue(e.getMessage().contains("127.0.0.1:1: Connection refused") && e.getMessage().contains("127.0.0.1:2: "), e.getMessage());
+            assertTrue(e.getMessage().matches("snowraft: no member can be reached \\(tried: 127.0.0.1:[12], 127.0.0.1:[12]\\): Connection refused; "
+                    + "check the addresses: they are host:port of the HTTP ports, 7701 by default.* \\[UNAVAILABLE]"), e.getMessage());
             assertTrue(e.retry());
             assertFalse(e.unknown());
+        }
+    }
+
+    @Test
+    void wrongPortIsNamedAtOnce() throws Exception {
+        Map<String, String> texts = Map.of(
+                "\0\0\22\4\0\0\0\0\0", "the port speaks gRPC; use the port for HTTP, 7701 by default",
+                "\25\3\1\0\2\2\106", "the port expects TLS; give a token with a pin, or a CA",
+                "SSH-2.0-OpenSSH\r\n", "the port does not speak HTTP; use the port for HTTP, 7701 by default",
+                FakeMember.answer(400, "Client sent an HTTP request to an HTTPS server.\n"), "the port expects TLS; give a token with a pin, or a CA",
+                FakeMember.answer(404, "404 page not found"), "not a Snowraft member: HTTP status 404; use the port for HTTP, 7701 by default");
+        for (Map.Entry<String, String> t : texts.entrySet()) {
+            try (FakeMember port = new FakeMember(r -> t.getKey());
+                    SnowraftClient client = SnowraftClient.builder().addresses(port.address()).timeout(Duration.ofMinutes(1)).build()) {
+                for (Executable call : List.<Executable>of(client::nextId, () -> client.sequence("s").setNext(5, false))) {
+                    SnowraftException e = assertThrows(SnowraftException.class, call);
+                    assertEquals("snowraft: " + port.address() + ": " + t.getValue() + " [UNAVAILABLE]", e.getMessage());
+                    assertEquals(Reason.UNAVAILABLE, e.reason());
+                    assertFalse(e.retry() || e.unknown());
+                    assertNull(e.getCause());
+                }
+                assertEquals(1, port.requests(IDS).size());
+            }
+        }
+    }
+
+    @Test
+    void wrongPortIsLeftForAMember() throws Exception {
+        try (FakeMember wrong = new FakeMember(r -> "\0\0\22\4\0\0\0\0\0"); FakeMember right = new FakeMember(new FakeCluster());
+                SnowraftClient client = client(wrong, right)) {
+            for (int i = 0; i < 10; i++) {
+                assertTrue(client.nextId() > 0);
+            }
+        }
+    }
+
+    @Test
+    void brokenConnectionIsNotATimeLimit() throws Exception {
+        try (FakeMember broken = new FakeMember(r -> null);
+                SnowraftClient client = SnowraftClient.builder().addresses(broken.address()).timeout(Duration.ofMillis(200)).build()) {
+            SnowraftException e = assertThrows(SnowraftException.class, client::nextId);
+            assertEquals(Reason.UNAVAILABLE, e.reason());
+            assertTrue(e.unknown(), "a member may have done it");
+        }
+    }
+
+    @Test
+    void addressesMayBeOneText() throws Exception {
+        try (FakeMember member = new FakeMember(new FakeCluster());
+                SnowraftClient client = SnowraftClient.connect(member.address() + ", 127.0.0.1:1")) {
+            assertTrue(client.nextId() > 0);
+        }
+        for (String[] invalid : new String[][] {null, {null}, {""}, {"a:1,"}, {"a b"}}) {
+            SnowraftException e = assertThrows(SnowraftException.class, () -> SnowraftClient.builder().addresses(invalid));
+            assertEquals(Reason.INVALID_ARGUMENT, e.reason());
+        }
+    }
+
+    @Test
+    void textsOfARequestAreRepeated() throws Exception {
+        String answer = "{\"first\":\"7\",\"count\":2,\"increment\":\"1\",\"texts\":[\"INV-7\",\"INV-8\"]}";
+        try (FakeMember member = new FakeMember(new FakeCluster().on("/v1/sequences:next", r -> FakeMember.ok(answer)));
+                SnowraftClient client = client(member)) {
+            assertEquals(List.of("INV-7", "INV-8"), client.sequence("invoices").textsOnce("basket-1", 2));
+            assertTrue(member.requests("/v1/sequences:next").get(0).body().contains("\"requestId\":\"basket-1\""));
+            assertThrows(SnowraftException.class, () -> client.sequence("invoices").textsOnce("basket-1", 1001));
         }
     }
 

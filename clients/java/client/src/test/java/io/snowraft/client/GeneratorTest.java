@@ -23,6 +23,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Generators against a member of a script: over real connections and with real threads. */
 class GeneratorTest {
@@ -338,6 +339,19 @@ class GeneratorTest {
         }).build()) {
             client.generator().ready(LIMIT);
             assertTrue(extended.await(10, TimeUnit.SECONDS));
+        }
+    }
+
+    @Test
+    @Timeout(30)
+    void firstFailedTryIsTheCauseOfAMissingWindow() throws Exception {
+        try (SnowraftClient client = SnowraftClient.builder().addresses("127.0.0.1:1").timeout(Duration.ofMinutes(1)).build();
+                Generator generator = client.generator()) {
+            String want = "snowraft: no window was granted yet: no member can be reached (tried: 127.0.0.1:1): Connection refused; "
+                    + "check the addresses: they are host:port of the HTTP ports, 7701 by default [WINDOW_ENDED]";
+            while (!generator.problem().orElseThrow().getMessage().equals(want)) {
+                Thread.onSpinWait();
+            }
         }
     }
 }

@@ -69,6 +69,11 @@ public final class Caller {
 
     /** Makes a call with as many tries as needed until a deadline. */
     public JsonObject call(Request request, Deadline deadline) {
+        return call(request, deadline, e -> { });
+    }
+
+    /** Makes a call as {@link #call(Request, Deadline)} does, and calls {@code failed} with the error of each try. */
+    public JsonObject call(Request request, Deadline deadline, Consumer<SnowraftException> failed) {
         members.start();
         Tries tries = new Tries(request, deadline.left());
         Duration limit = request.method().tryTimeout();
@@ -83,7 +88,7 @@ public final class Caller {
             } finally {
                 standing.done(choice.member());
             }
-            tell(attempt, failure);
+            tell(attempt, failure, failed);
             if (failure == null) {
                 return attempt.answer();
             }
@@ -117,7 +122,7 @@ public final class Caller {
         return deadline.within(request.large() ? mine : min(mine, Duration.ofNanos(Math.max(1, deadline.left() / 2))));
     }
 
-    private void tell(Try attempt, Failure failure) {
+    private void tell(Try attempt, Failure failure, Consumer<SnowraftException> failed) {
         Address member = attempt.member();
         if (failure == null || failure.fromMember()) {
             standing.trust(member);
@@ -132,6 +137,9 @@ public final class Caller {
         }
         SnowraftException exception = failure == null ? null
                 : Tries.exception(List.of(failure), null, attempt.request().harmless(), failure.unknown());
+        if (failure != null) {
+            failed.accept(exception);
+        }
         if (failure != null && failure.reason() == Reason.SET_BACK) {
             seal(exception);
         }
@@ -182,7 +190,7 @@ public final class Caller {
 
     private void checkOpen() {
         if (closed) {
-            throw SnowraftException.unsent(Reason.CLOSED, "snowraft: the client is closed");
+            throw SnowraftException.unsent(Reason.CLOSED, "the client is closed");
         }
     }
 

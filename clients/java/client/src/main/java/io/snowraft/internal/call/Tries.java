@@ -21,7 +21,7 @@ final class Tries {
     Tries(Request request, long left) {
         this.request = request;
         if (left <= 0) {
-            throw SnowraftException.unsent(Reason.TIMEOUT, "snowraft: the time limit passed before the call");
+            throw SnowraftException.unsent(Reason.TIMEOUT, "the time limit passed before the call");
         }
     }
 
@@ -41,8 +41,8 @@ final class Tries {
 
     /** Reports whether to try again after a failure. */
     boolean again(Failure failure, boolean others) {
-        if (failure.reason() == Reason.PIN_MISMATCH) {
-            return others; // another address may be right, and waiting does not help
+        if (failure.wrong()) {
+            return others || !hopeless(); // another address may be right
         }
         if (request.method().repeat() == Method.Repeat.NEVER) {
             return false;
@@ -55,7 +55,7 @@ final class Tries {
 
     /** Reports whether waiting does not help any of the members that were called. */
     boolean hopeless() {
-        return round.stream().allMatch(f -> f.reason() == Reason.PIN_MISMATCH);
+        return round.stream().allMatch(Failure::wrong);
     }
 
     void nextRound() {
@@ -94,12 +94,19 @@ final class Tries {
     /** Returns the exception of failures, of which the first one counts. */
     static SnowraftException exception(List<Failure> failures, Reason cause, boolean harmless, boolean unknown) {
         Failure f = failures.get(0);
-        String text = "snowraft: " + failures.stream().map(Failure::part).collect(Collectors.joining("; "));
+        String text = f.text();
+        if (failures.size() > 1) {
+            text += failures.stream().skip(1).map(Failure::part).collect(Collectors.joining("; ", " (also ", ")"));
+        }
+        if (failures.stream().allMatch(Failure::unsent) && !f.wrong()) {
+            text = "no member can be reached (tried: " + failures.stream().map(Failure::member).collect(Collectors.joining(", ")) + "): "
+                    + f.message() + "; check the addresses: they are host:port of the HTTP ports, 7701 by default";
+        }
         if (cause != null) {
             text += cause == Reason.INTERRUPTED ? " (interrupted)" : " (the time limit passed)";
         }
         Reason reason = f.reason();
-        if (cause == Reason.INTERRUPTED || cause != null && !f.fromMember() && !f.unsent()) {
+        if (cause == Reason.INTERRUPTED || cause != null && f.reason() == Reason.TIMEOUT) {
             reason = cause;
         }
         String name = reason == f.reason() ? f.reasonName() : reason.name();

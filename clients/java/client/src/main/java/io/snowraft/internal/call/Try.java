@@ -6,6 +6,7 @@ import io.snowraft.internal.http.ClearTextException;
 import io.snowraft.internal.http.Deadline;
 import io.snowraft.internal.http.HttpConnection;
 import io.snowraft.internal.http.HttpResponse;
+import io.snowraft.internal.http.OtherProtocolException;
 import io.snowraft.internal.http.PinMismatchException;
 import io.snowraft.internal.json.JsonException;
 import io.snowraft.internal.json.JsonObject;
@@ -90,7 +91,7 @@ final class Try {
         } catch (JsonException e) {
             return Failure.local(Reason.MALFORMED_ANSWER, "malformed answer (" + e.getMessage() + ")", member.toString(), false);
         } catch (IOException e) {
-            return broken(e);
+            return broken(e, connection);
         } finally {
             pool.release(connection, reusable);
         }
@@ -104,7 +105,8 @@ final class Try {
                         + "replaced, use its new pin or CA (see \"snowraft secret list\")", member.toString(), true);
             }
         }
-        return Failure.local(Reason.UNAVAILABLE, explain(e), member.toString(), true);
+        return isClear(e) ? Failure.wrongPort("the port does not speak TLS; remove pin and CA, or check the address", member.toString())
+                : Failure.local(Reason.UNAVAILABLE, explain(e), member.toString(), true);
     }
 
     private static String explain(IOException e) {
@@ -114,19 +116,30 @@ final class Try {
             return "no such host";
         } else if (e instanceof ConnectException || e instanceof ClearTextException) {
             return e.getMessage();
-        } else if (e instanceof SSLException && String.valueOf(e.getMessage()).startsWith("Unsupported or unrecognized SSL message")) {
-            return "the port does not speak TLS; remove pin and CA, or check the address";
         }
         return "no connection: " + e.getMessage();
     }
 
+    /** Reports whether the answer to the start of TLS was no TLS. */
+    private static boolean isClear(IOException e) {
+        return e instanceof SSLException && String.valueOf(e.getMessage()).startsWith("Unsupported or unrecognized SSL message");
+    }
+
     /** Returns the failure of a connection that broke after a part of the request was sent. */
-    private Failure broken(IOException e) {
+    private Failure broken(IOException e, HttpConnection connection) {
         if (e instanceof SocketTimeoutException || deadline.passed()) {
             return Failure.local(Reason.TIMEOUT, "no answer in time", member.toString(), false);
+        } else if (e instanceof OtherProtocolException other) {
+            return Failure.wrongPort(switch (other.spoken()) {
+                case GRPC -> Failure.GRPC_PORT;
+                case TLS -> Failure.TLS_PORT;
+                case OTHER -> Failure.OTHER_PORT;
+            }, member.toString());
+        } else if (!connection.answerBegan() && connection.speaksNoHttp()) {
+            return Failure.wrongPort(Failure.GRPC_PORT, member.toString());
         } else if (e instanceof ProtocolException) {
             return new Failure(Reason.UNAVAILABLE, Reason.UNAVAILABLE.name(), "not the HTTP port of a Snowraft member, 7701 by default: "
-                    + e.getMessage(), member.toString(), Duration.ZERO, false, false, true);
+                    + e.getMessage(), member.toString(), Duration.ZERO, false, false, true, false);
         }
         return Failure.local(Reason.UNAVAILABLE, "the connection broke: " + e.getMessage(), member.toString(), false);
     }

@@ -10,6 +10,7 @@ import java.net.Socket;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import javax.net.ssl.SSLSocket;
 
 /**
  * A connection of HTTP/1.1 that carries one request at a time. Only one thread uses it; any thread may close it.
@@ -21,15 +22,17 @@ public final class HttpConnection implements Closeable {
     private final Address address;
     private final Socket raw;
     private final Socket socket; // the raw one, or TLS on top of it
+    private final boolean pinned; // a pin verified the peer
     private final HttpReader reader;
     private final OutputStream out;
     private volatile Deadline deadline; // of the request in progress; null if there is none
     private long usedAt;
 
-    private HttpConnection(Address address, Socket raw, Socket socket) throws IOException {
+    private HttpConnection(Address address, Socket raw, Socket socket, boolean pinned) throws IOException {
         this.address = address;
         this.raw = raw;
         this.socket = socket;
+        this.pinned = pinned;
         this.reader = new HttpReader(socket, MAX_BODY);
         this.out = socket.getOutputStream();
     }
@@ -51,7 +54,7 @@ public final class HttpConnection implements Closeable {
                 watcher.opening(raw, mine);
                 raw.setTcpNoDelay(true);
                 raw.connect(new InetSocketAddress(all[i], address.port()), mine.socketTimeout());
-                return new HttpConnection(address, raw, trust.secure(raw, address, mine));
+                return new HttpConnection(address, raw, trust.secure(raw, address, mine), trust.serverName() != null);
             } catch (IOException | RuntimeException e) {
                 raw.close();
                 if (!(e instanceof IOException io)) {
@@ -112,6 +115,14 @@ public final class HttpConnection implements Closeable {
     /** Reports whether a byte of the answer to the last request arrived. */
     public boolean answerBegan() {
         return reader.began();
+    }
+
+    /**
+     * Reports whether the peer did not select HTTP/1.1 in the handshake of TLS, which members do on ports for HTTP. Only a pin shows that
+     * the peer is a member.
+     */
+    public boolean speaksNoHttp() {
+        return pinned && socket instanceof SSLSocket secured && secured.getApplicationProtocol().isEmpty();
     }
 
     /** Reports without waiting whether the peer has sent more than the answers to the requests so far. */

@@ -1,5 +1,6 @@
 package io.snowraft.internal.http;
 
+import io.snowraft.internal.http.OtherProtocolException.Spoken;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -79,6 +80,7 @@ final class HttpReader {
     }
 
     private Head head() throws IOException {
+        checkProtocol();
         String line = line();
         Head head = new Head();
         if (!line.matches("HTTP/1\\.[01] [1-9][0-9][0-9]( .*)?")) {
@@ -93,6 +95,16 @@ final class HttpReader {
             throw new ProtocolException("both Content-Length and Transfer-Encoding");
         }
         return head;
+    }
+
+    /** Throws an exception if the first bytes of an answer cannot be those of HTTP. */
+    private void checkProtocol() throws IOException {
+        if (at == end && !fill() || buffer[at] == 'H') {
+            return;
+        }
+        boolean settings = end - at >= 5 && buffer[at + 3] == 4 && buffer[at + 4] == 0; // the first frame of HTTP/2
+        boolean alert = end - at >= 2 && buffer[at] == 21 && buffer[at + 1] == 3;
+        throw new OtherProtocolException(settings ? Spoken.GRPC : alert ? Spoken.TLS : Spoken.OTHER);
     }
 
     private static void header(Head head, String line) throws ProtocolException {

@@ -146,6 +146,7 @@ public final class Trust {
         raw.setSoTimeout(deadline.socketTimeout());
         SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket(raw, address.host(), address.port(), true);
         SSLParameters parameters = socket.getSSLParameters();
+        parameters.setApplicationProtocols(new String[] {"http/1.1"});
         if (serverName != null) {
             parameters.setServerNames(List.of(new SNIHostName(serverName)));
             parameters.setProtocols(new String[] {"TLSv1.3"});

@@ -128,7 +128,7 @@ public final class Issuer {
         for (;;) {
             long seen = changed.version();
             if (closeDeadline != null) {
-                throw SnowraftException.unsent(Reason.CLOSED, "snowraft: the generator is closed");
+                throw SnowraftException.unsent(Reason.CLOSED, "the generator is closed");
             }
             Reading now = watch.now();
             SnowraftException refusal = check(now);
@@ -160,13 +160,13 @@ public final class Issuer {
             }
             if (deadline.passed()) {
                 throw best.error() != null ? best.error() : SnowraftException.unsent(Reason.TIMEOUT,
-                        "snowraft: no ID in time: all IDs up to the present tick are used, or the clock is behind");
+                        "no ID in time: all IDs up to the present tick are used, or the clock is behind");
             }
             try {
                 changed.await(seen, Math.max(1, nap) * 1_000_000);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                throw SnowraftException.unsent(Reason.INTERRUPTED, "snowraft: interrupted while waiting for an ID");
+                throw SnowraftException.unsent(Reason.INTERRUPTED, "interrupted while waiting for an ID");
             }
         }
     }
@@ -186,8 +186,8 @@ public final class Issuer {
             return;
         }
         if (layout.bits() < Long.SIZE && after >>> layout.bits() != 0) {
-            throw SnowraftException.unsent(Reason.INVALID_ARGUMENT, "snowraft: no ID of layout \"" + layout.name() + "\" is greater than " + after
-                    + " [INVALID_ARGUMENT]");
+            throw SnowraftException.unsent(Reason.INVALID_ARGUMENT, "no ID of layout \"" + layout.name() + "\" is greater than " + after
+                   );
         }
         long tick = layout.decode(after).tick();
         long ahead = layout.millisAt(tick) - now.wall();
@@ -199,8 +199,8 @@ public final class Issuer {
         if (!watch.trusted()) {
             throw watch.behind(ahead);
         }
-        throw SnowraftException.unsent(Reason.INVALID_ARGUMENT, "snowraft: after " + after + " is " + ahead
-                + " ms ahead of this clock; send an ID that was issued, or omit it [INVALID_ARGUMENT]");
+        throw SnowraftException.unsent(Reason.INVALID_ARGUMENT, "after " + after + " is " + ahead
+                + " ms ahead of this clock; send an ID that was issued, or omit it");
     }
 
     /** Returns the best outlook of all lanes: the shortest wait for the clock, otherwise one that a grant helps, otherwise an error. */
@@ -238,7 +238,7 @@ public final class Issuer {
     /** Returns null if an ID could be issued within a tick, otherwise the reason. It issues none. */
     public SnowraftException readiness() {
         if (closeDeadline != null) {
-            return SnowraftException.unsent(Reason.CLOSED, "snowraft: the generator is closed");
+            return SnowraftException.unsent(Reason.CLOSED, "the generator is closed");
         }
         Reading now = watch.now();
         SnowraftException reason = check(now);
@@ -301,7 +301,7 @@ public final class Issuer {
 
     void notReleased(long worker, SnowraftException e) {
         synchronized (failures) {
-            failures.add("worker " + Long.toUnsignedString(worker) + " not released; it becomes free when its window ends: " + e.getMessage());
+            failures.add("worker " + Long.toUnsignedString(worker) + " not released; it becomes free when its window ends: " + e.text());
         }
     }
 

@@ -312,7 +312,7 @@ final class Lane {
         }
         long took = watch.now().mono() - began.mono();
         return e.retryAfter().toMillis() > took ? e
-                : Watch.error(Reason.UNAVAILABLE, "the answer took " + took + " ms and came too late: " + e.getMessage(), 0);
+                : Watch.error(Reason.UNAVAILABLE, "the answer took " + took + " ms and came too late: " + e.text(), 0);
     }
 
     private void report(SnowraftException to, boolean ofClock) {
@@ -333,7 +333,7 @@ final class Lane {
     /** Returns the deadline of a call. It fails once the lane is stopped. */
     private Deadline begin() {
         if (isStopped()) {
-            throw SnowraftException.unsent(Reason.CLOSED, "snowraft: the generator is closed");
+            throw SnowraftException.unsent(Reason.CLOSED, "the generator is closed");
         }
         return Deadline.after(CALL_LIMIT);
     }
@@ -425,8 +425,8 @@ final class Lane {
             } else if (v == Lease.EXHAUSTED) {
                 return Outlook.never(issuer.full());
             } else if (v == Lease.UNREACHABLE) {
-                return Outlook.never(SnowraftException.unsent(Reason.INVALID_ARGUMENT, "snowraft: no ID of layout \""
-                        + held.layout.name() + "\" is greater than " + after + " [INVALID_ARGUMENT]"));
+                return Outlook.never(SnowraftException.unsent(Reason.INVALID_ARGUMENT, "no ID of layout \""
+                        + held.layout.name() + "\" is greater than " + after));
             }
             kick();
             return missing(true);
@@ -442,7 +442,9 @@ final class Lane {
             return new Outlook(0, !lasts, had, problem);
         }
         String text = untilMillis == 0 ? "no window was granted yet" : "the window ended at " + Instant.ofEpochMilli(untilMillis);
-        text += problem == null ? "; try again" : ", and no new one was granted (" + problem.getMessage() + "); restore quorum";
+        if (problem != null) {
+            text += (untilMillis == 0 ? ": " : ", and no new one was granted: ") + problem.text();
+        }
         return new Outlook(0, true, had, Watch.error(Reason.WINDOW_ENDED, text, 500));
     }
 

@@ -111,7 +111,7 @@ final class Watch {
     }
 
     static SnowraftException error(Reason reason, String message, long retryMillis) {
-        return new SnowraftException(reason, reason.name(), "snowraft: " + message + " [" + reason + "]", "", Duration.ofMillis(retryMillis),
+        return new SnowraftException(reason, reason.name(), message, "", Duration.ofMillis(retryMillis),
                 reason.undone(), false, null);
     }
 
