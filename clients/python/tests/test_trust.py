@@ -249,3 +249,11 @@ def test_wrong_options(options: dict[str, Any]) -> None:
 def test_loopback() -> None:
     for host, expected in (("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("10.0.0.1", False), ("x", False)):
         assert is_loopback(host) is expected
+
+
+@both
+def test_secured_port_for_grpc_is_named_at_once(kind: str) -> None:
+    with Member(lambda _: None, context=OURS.server()) as member:  # selects no protocol of HTTP/1.1
+        error = refused(kind, member.address, token=TOKEN, pin=OURS.pin)
+        text = f"{member.address}: the port speaks gRPC; use the port for HTTP, 7701 by default"
+        assert str(error) == f"snowraft: {text} [UNAVAILABLE]" and not error.retry and not error.unknown

@@ -88,6 +88,17 @@ class PinnedClientTest {
     }
 
     @Test
+    void securedPortForGrpcIsNamedAtOnce() throws Exception {
+        try (FakeMember port = new FakeMember(TlsPort.open("pinned", new AtomicReference<>()), r -> null); // selects no protocol of HTTP/1.1
+                SnowraftClient client = builder(port).token(token(pin("pinned"))).timeout(Duration.ofMinutes(1)).build()) {
+            SnowraftException e = assertThrows(SnowraftException.class, client::nextId);
+            assertEquals("snowraft: " + port.address() + ": the port speaks gRPC; use the port for HTTP, 7701 by default [UNAVAILABLE]",
+                    e.getMessage());
+            assertFalse(e.retry() || e.unknown());
+        }
+    }
+
+    @Test
     void tokenIsNotSentInClearTextToAServerWithoutTls() throws Exception {
         try (FakeMember member = new FakeMember(new FakeCluster());
                 SnowraftClient client = builder(member).token(token(pin("pinned"))).timeout(Duration.ofMillis(500)).build()) {
