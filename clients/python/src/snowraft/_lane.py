@@ -400,7 +400,7 @@ def window_ended(until_ms: int, cause: SnowraftError | None) -> SnowraftError:
     """Returns the error of a generator without a window."""
     text = "no window was granted yet"
     if until_ms:
-        text = f"the window ended at {until_ms} ms of Unix time, and no new one was granted" if cause else f"the window ended at {until_ms} ms of Unix time"
+        text = f"the window ended at {until_ms} ms of Unix time" + (", and no new one was granted" if cause else "")
     if cause:
         text += f": {cause._where()}"
     metadata = {"until_at_ms": str(until_ms)} if until_ms else {}
