@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -341,9 +342,11 @@ GRPC = b"\x00\x00\x12\x04\x00\x00\x00\x00\x00"
     ],
 )
 def test_port_of_something_else(answer: Any, text: str) -> None:
-    with Member(lambda _: answer, last=True) as member, Client(member.address, timeout=60) as client:
-        for call in (client.next_id, lambda: client.sequence("s").set_next(5)):
-            error = reason(call)
+    calls: list[Callable[[Client], object]] = [lambda c: c.next_id(), lambda c: c.sequence("s").set_next(5)]
+    with Member(lambda _: answer, last=True) as member:
+        for call in calls:
+            with Client(member.address, timeout=60) as client:  # with a connection that the member has not closed yet
+                error = reason(lambda: call(client))
             assert (error.reason, error.retry, error.unknown) == ("UNAVAILABLE", False, False)
             assert str(error) == f"snowraft: {member.address}: {text} [UNAVAILABLE]"
         assert len(member.paths()) == 2
