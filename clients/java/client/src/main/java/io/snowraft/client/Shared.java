@@ -64,23 +64,14 @@ final class Shared<R> {
         if (count > MAX_SHARED) {
             return single(count, after);
         }
-        lock.lock();
-        Batch<R> batch;
-        int from;
-        boolean leads;
+        Joined<R> joined = join(count, after);
+        Batch<R> batch = joined.batch();
         try {
-            batch = join(count, after);
-            from = batch.count - count;
-            leads = batch.callers == 1;
-        } finally {
-            lock.unlock();
-        }
-        try {
-            if (leads) {
+            if (joined.leads()) {
                 lead(batch);
             }
             // The call ends within the client's timeout, and the wait for the window before takes less.
-            return new Part<>(batch.answer.get(2 * caller.timeout().toMillis() + 1000, TimeUnit.MILLISECONDS), from);
+            return new Part<>(batch.answer.get(2 * caller.timeout().toMillis() + 1000, TimeUnit.MILLISECONDS), joined.from());
         } catch (ExecutionException e) {
             return failed(batch, e.getCause(), count, after);
         } catch (InterruptedException e) {
@@ -111,22 +102,13 @@ final class Shared<R> {
         if (count > MAX_SHARED) {
             return async(() -> single(count, after));
         }
-        lock.lock();
-        Batch<R> batch;
-        int from;
-        boolean leads;
-        try {
-            batch = join(count, after);
-            from = batch.count - count;
-            leads = batch.callers == 1;
-        } finally {
-            lock.unlock();
-        }
-        if (leads && !caller.background().execute(() -> leadQuietly(batch))) {
+        Joined<R> joined = join(count, after);
+        Batch<R> batch = joined.batch();
+        if (joined.leads() && !caller.background().execute(() -> leadQuietly(batch))) {
             batch.answer.completeExceptionally(Answers.closed("client"));
         }
         return batch.answer.handle((answer, error) -> error == null
-                ? CompletableFuture.completedFuture(new Part<>(answer, from))
+                ? CompletableFuture.completedFuture(new Part<>(answer, joined.from()))
                 : async(() -> failed(batch, error, count, after))).thenCompose(f -> f);
     }
 
@@ -154,15 +136,24 @@ final class Shared<R> {
         return new Part<>(call(batch), 0);
     }
 
-    /** Adds a caller to the open call. Requires the lock. */
-    private Batch<R> join(int count, long after) {
-        if (open == null || open.count + count > most) {
-            open = new Batch<>(); // the leader of a full call still holds it
+    /** A caller's part of a call: its offset in the answer, and whether the caller makes the call. */
+    private record Joined<R>(Batch<R> batch, int from, boolean leads) {}
+
+    /** Adds a caller to the open call. */
+    private Joined<R> join(int count, long after) {
+        lock.lock();
+        try {
+            if (open == null || open.count + count > most) {
+                open = new Batch<>(); // the leader of a full call still holds it
+            }
+            int from = open.count;
+            open.callers++;
+            open.count += count;
+            open.after = Math.max(open.after, after);
+            return new Joined<>(open, from, open.callers == 1);
+        } finally {
+            lock.unlock();
         }
-        open.callers++;
-        open.count += count;
-        open.after = Math.max(open.after, after);
-        return open;
     }
 
     private void leadQuietly(Batch<R> batch) {
