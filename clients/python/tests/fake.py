@@ -48,7 +48,7 @@ class Member:
     context: ssl.SSLContext | None = None
     calls: list[Call] = field(default_factory=list)
     members: list[dict[str, Any]] = field(default_factory=list)
-    last: bool = False  # the connection ends after each answer of raw bytes
+    last: bool = False  # the connection ends after each answer
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -148,7 +148,8 @@ class Member:
         if not isinstance(answer, bytes):
             status, content = answer if isinstance(answer, tuple) else (200, answer)
             data = json.dumps(content).encode()
-            answer = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n" % (status, len(data)) + data
+            end = b"Connection: close\r\n" if self.last else b""  # unannounced, it could meet the next request
+            answer = b"HTTP/1.1 %d X\r\n%bContent-Length: %d\r\n\r\n" % (status, end, len(data)) + data
         stream.write(answer)
         stream.flush()
         return not self.last
