@@ -140,17 +140,7 @@ public final class SnowraftClient implements AutoCloseable {
 
     /** Returns the sequences whose names begin with a prefix, in the order of their names. */
     public List<SequenceInfo> listSequences(String prefix) {
-        List<SequenceInfo> all = new ArrayList<>();
-        String token = "";
-        do {
-            JsonObject answer = caller.call(Request.of(Method.LIST_SEQUENCES, "/v1/sequences?pageSize=" + PAGE + "&prefix=" + Paths.query(prefix)
-                    + "&pageToken=" + Paths.query(token)));
-            for (JsonObject s : Answers.read(answer, a -> a.objects("sequences"))) {
-                all.add(Answers.read(s, o -> SequenceInfo.of(o, List.of())));
-            }
-            token = Answers.read(answer, a -> a.string("nextPageToken"));
-        } while (!token.isEmpty());
-        return all;
+        return list(Method.LIST_SEQUENCES, "/v1/sequences?prefix=" + Paths.query(prefix) + "&", "sequences", s -> SequenceInfo.of(s, List.of()));
     }
 
     /**
@@ -160,15 +150,27 @@ public final class SnowraftClient implements AutoCloseable {
      * @param force      whether to make the change even if numbers may repeat
      */
     public SequenceInfo updateSequence(String name, SequenceSpec spec, OptionalLong generation, boolean force) {
-        String query = "?force=" + force + (generation.isPresent() ? "&expectedGeneration=" + Long.toUnsignedString(generation.getAsLong()) : "");
-        return SequenceInfo.changed(caller.call(new Request(Method.UPDATE_SEQUENCE, "/v1/sequences/" + Paths.query(name) + query, spec.json(name),
-                Duration.ZERO, force)));
+        String path = "/v1/sequences/" + Paths.query(name) + "?force=" + force + expected("&", generation);
+        return SequenceInfo.changed(caller.call(new Request(Method.UPDATE_SEQUENCE, path, spec.json(name), Duration.ZERO, force)));
     }
 
     /** Deletes a sequence, and returns the members that did not acknowledge it in time. */
     public List<String> deleteSequence(String name) {
-        return Answers.read(caller.call(Request.of(Method.DELETE_SEQUENCE, "/v1/sequences/" + Paths.query(name))),
-                a -> a.strings("unreachedMembers"));
+        return deleteSequence(name, OptionalLong.empty());
+    }
+
+    /**
+     * Deletes a sequence, and returns the members that did not acknowledge it in time.
+     *
+     * @param generation the generation that the sequence must have; otherwise the call fails with {@link Reason#GENERATION_MISMATCH}
+     */
+    public List<String> deleteSequence(String name, OptionalLong generation) {
+        String path = "/v1/sequences/" + Paths.query(name) + expected("?", generation);
+        return Answers.read(caller.call(Request.of(Method.DELETE_SEQUENCE, path)), a -> a.strings("unreachedMembers"));
+    }
+
+    private static String expected(String separator, OptionalLong generation) {
+        return generation.isPresent() ? separator + "expectedGeneration=" + Long.toUnsignedString(generation.getAsLong()) : "";
     }
 
     /** Creates a layout and returns it. Layouts never change; the same layout, if it exists, is returned. */
@@ -186,6 +188,26 @@ public final class SnowraftClient implements AutoCloseable {
     /** Returns a layout of the cluster. */
     public Layout getLayout(String name) {
         return Answers.read(caller.call(Request.of(Method.GET_LAYOUT, "/v1/layouts/" + Paths.query(name))), a -> Answers.layout(a.object("layout")));
+    }
+
+    /** Returns the layouts of the cluster, in the order of their names. */
+    public List<Layout> listLayouts() {
+        return list(Method.LIST_LAYOUTS, "/v1/layouts?", "layouts", Answers::layout);
+    }
+
+    /** Requests all pages of a list. The path ends in front of a parameter. */
+    private <T> List<T> list(Method method, String path, String field, Answers.Reader<T> read) {
+        List<T> all = new ArrayList<>();
+        String token = "";
+        do {
+            String page = path + "pageSize=" + PAGE + "&pageToken=" + Paths.query(token);
+            JsonObject answer = caller.call(Request.of(method, page));
+            for (JsonObject o : Answers.read(answer, a -> a.objects(field))) {
+                all.add(Answers.read(o, read));
+            }
+            token = Answers.read(answer, a -> a.string("nextPageToken"));
+        } while (!token.isEmpty());
+        return all;
     }
 
     /** Waits until a member answers, for at most the given time. It issues no ID. */

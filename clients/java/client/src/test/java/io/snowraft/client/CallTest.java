@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.snowraft.layout.Layout;
 import io.snowraft.test.FakeCluster;
 import io.snowraft.test.FakeMember;
 import java.time.Duration;
@@ -198,6 +199,31 @@ class CallTest {
             SnowraftException e = assertThrows(SnowraftException.class, () -> client.sequence("s").setNext(5, false));
             assertTrue(e.getMessage().contains("not a Snowraft member (possibly a proxy): HTTP status 502"), e.getMessage());
             assertTrue(e.unknown());
+        }
+    }
+
+    @Test
+    void listsHaveAllPages() throws Exception {
+        FakeCluster cluster = new FakeCluster();
+        cluster.on("/v1/layouts", r -> {
+            boolean last = r.path().endsWith("&pageToken=b");
+            return FakeMember.ok("""
+                    {"layouts":[{"name":"%s","fields":[{"kind":"time","bits":41},{"kind":"worker","bits":10},{"kind":"sequence","bits":12}],
+                    "unitMs":"1","epochAtMs":"1767225600000"}],"nextPageToken":"%s"}""".formatted(last ? "b" : "a", last ? "" : "b"));
+        });
+        try (FakeMember member = new FakeMember(cluster); SnowraftClient client = client(member)) {
+            assertEquals(List.of("a", "b"), client.listLayouts().stream().map(Layout::name).toList());
+        }
+    }
+
+    @Test
+    void aDeletionNamesTheGeneration() throws Exception {
+        FakeCluster cluster = new FakeCluster();
+        cluster.on("/v1/sequences/s", r -> r.path().endsWith("/s?expectedGeneration=7") ? FakeMember.ok("{\"unreachedMembers\":[\"m2\"]}")
+                : FakeMember.error(412, "GENERATION_MISMATCH"));
+        try (FakeMember member = new FakeMember(cluster); SnowraftClient client = client(member)) {
+            assertEquals(List.of("m2"), client.deleteSequence("s", OptionalLong.of(7)));
+            assertEquals(Reason.GENERATION_MISMATCH, assertThrows(SnowraftException.class, () -> client.deleteSequence("s")).reason());
         }
     }
 
