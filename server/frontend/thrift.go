@@ -20,8 +20,18 @@ var twitter, _ = snowflake.Preset(thrift.Layout)
 // thriftBackend implements [thrift.Backend].
 type thriftBackend struct {
 	Process
-	kernel *kernel.Kernel
+	server *Server
 	wait   func(ctx context.Context) error // see Behind.Twitter
+	agents *agents
+}
+
+func (s *Server) newThrift(b Behind) *thrift.Server {
+	return thrift.New(thriftBackend{b.Process, s, b.Twitter, newAgents(s.metrics.registry)}, s.cfg.Logger)
+}
+
+// Anonymous implements [thrift.Backend].
+func (b thriftBackend) Anonymous(ctx context.Context) (*trust.Principal, error) {
+	return b.server.auth.Tokens.Authenticate(ctx, "")
 }
 
 // Twitter issues an ID of the layout "twitter".
@@ -31,7 +41,7 @@ func (b thriftBackend) Twitter(ctx context.Context) (id thrift.ID, err error) {
 			return id, err
 		}
 	}
-	taken, err := b.kernel.TakeIDs(ctx, thrift.Layout, 1)
+	taken, err := b.server.kernel.TakeIDs(ctx, thrift.Layout, 1)
 	if err != nil {
 		return id, err
 	}
@@ -41,17 +51,13 @@ func (b thriftBackend) Twitter(ctx context.Context) (id thrift.ID, err error) {
 	return thrift.ID{ID: int64(first), Datacenter: int64(parts.Datacenter), Worker: int64(parts.Worker)}, err //nolint:gosec // at most 63 bits
 }
 
-func (s *Server) newThrift(b Behind) *thrift.Server {
-	agents := newAgents(s.metrics.registry)
-	return thrift.New(thrift.Config{
-		Backend: thriftBackend{b.Process, s.kernel, b.Twitter}, Logger: s.cfg.Logger,
-		Anonymous: func(ctx context.Context) (*trust.Principal, error) { return s.auth.Tokens.Authenticate(ctx, "") },
-		Served: func(name string, err error, took time.Duration) {
-			s.kernel.Of(kernel.Thrift, name).Served(context.Background(), nil, err, took)
-		},
-		Issued: agents.issued,
-	})
+// Served implements [thrift.Backend].
+func (b thriftBackend) Served(method string, err error, took time.Duration) {
+	b.server.kernel.Of(kernel.Thrift, method).Served(context.Background(), nil, err, took)
 }
+
+// Issued implements [thrift.Backend].
+func (b thriftBackend) Issued(agent string) { b.agents.issued(agent) }
 
 const (
 	// mostAgents bounds the number of user agents with their own counter, because callers choose the names.

@@ -3,14 +3,12 @@ package thrift
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
@@ -22,9 +20,6 @@ const (
 	maxMessage = 4 << 10 // bytes of a request; the longest valid request has a user agent
 	replySize  = 128     // bytes; enough for most replies
 )
-
-// form is the encoding of a client's messages. The replies have the same form.
-type form struct{ framed, strict bool }
 
 // conn is the connection of one client. One goroutine serves it.
 type conn struct {
@@ -42,93 +37,65 @@ func (s *Server) newConn(nc net.Conn) *conn {
 func (c *conn) Serve() {
 	defer func() { _ = c.net.Close() }() // over TLS, with the notice that clients expect
 	err := c.talk()
+	if _, plain := errors.AsType[tls.RecordHeaderError](err); plain {
+		err = errors.New("the client does not speak TLS; see --client-tls, or use a gateway on the client's host")
+	}
 	timeout, failed := errors.AsType[net.Error](err)
-	if err == nil || failed && timeout.Timeout() || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || !c.s.strange.Allow() {
+	if failed && timeout.Timeout() || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || !c.s.strange.Allow() {
 		return
 	}
-	c.s.cfg.Logger.Warn("connection of Thrift client rejected", "address", c.net.RemoteAddr().String(), "error", err)
+	c.s.logger.Warn("connection of Thrift client rejected", "address", c.net.RemoteAddr().String(), "error", err)
 }
 
-// talk answers requests. A client may be silent between requests for any time. An error that is not the end of the connection means
-// that the client does not speak the protocol.
+// talk answers requests until an error ends the connection. A client begins its first request soon, and may be silent between
+// requests for any time.
 func (c *conn) talk() error {
-	if !c.within(time.Now().Add(stallTimeout)) {
-		return nil
-	}
-	how, err := c.detect()
-	c.slot.Requested()
-	for err == nil && c.within(time.Time{}) {
-		if _, err = c.reader.Peek(1); err == nil {
-			err = c.answer(how)
+	for silentUntil := time.Now().Add(stallTimeout); ; silentUntil = (time.Time{}) {
+		_ = c.net.SetDeadline(silentUntil)
+		if c.s.Closing.Err() != nil {
+			return io.EOF // a deadline of Close may have been overwritten
+		}
+		if _, err := c.reader.Peek(1); err != nil {
+			return err
+		}
+		c.slot.Requested()
+		if err := c.answer(); err != nil {
+			return err
 		}
 	}
-	return err
 }
 
-// within sets the deadline of reads and writes. It returns false once the server closes, which also sets a deadline.
-func (c *conn) within(until time.Time) (open bool) {
-	_ = c.net.SetDeadline(until)
-	return c.s.Closing.Err() == nil
-}
-
-// detect returns the form of the first message without consuming it. The first four bytes are the length of a frame, the
+// answer reads a request and writes the reply in the same form. The first four bytes of a request are the length of a frame, the
 // version of a strict message (negative), or the length of the method's name. A message follows the length of a frame.
-func (c *conn) detect() (form, error) {
-	head, err := c.reader.Peek(5)
-	_, plain := errors.AsType[tls.RecordHeaderError](err)
-	switch {
-	case plain:
-		return form{}, errors.New("the client does not speak TLS; see --client-tls, or use a gateway on the client's host")
-	case err != nil && len(head) == 0:
-		return form{}, io.EOF
-	case err != nil:
-		return form{}, fmt.Errorf("not the Thrift binary protocol: %d bytes, then %v", len(head), err) //nolint:errorlint // not the end of a connection
-	case head[0] == 0x80 && head[1] == 0x01:
-		return form{strict: true}, nil
-	}
-	if length := binary.BigEndian.Uint32(head); length == 0 || length > maxMessage {
-		return form{}, fmt.Errorf("not the Thrift binary protocol: it begins with %q", head)
-	}
-	return form{framed: head[4] == 0x80 || head[4] == 0, strict: head[4] == 0x80}, nil
-}
-
-// arrived reads what arrives before the deadline of reads. Thrift reads again and again after a timeout, so it gets none.
-type arrived struct{ io.Reader }
-
-func (a arrived) Read(p []byte) (n int, err error) {
-	if n, err = a.Reader.Read(p); errors.Is(err, os.ErrDeadlineExceeded) {
-		err = io.ErrUnexpectedEOF
-	}
-	return n, err
-}
-
-// answer reads a request and writes the reply. After an error, the connection is unusable.
-func (c *conn) answer(how form) error {
+func (c *conn) answer() error {
 	c.slot.Begin()
 	defer c.slot.End()
 	_ = c.net.SetDeadline(time.Now().Add(stallTimeout))
-	ctx, cancel := context.WithTimeout(c.s.Lasts, callTimeout)
-	defer cancel()
-	message, reply := &io.LimitedReader{R: arrived{c.reader}, N: maxMessage}, bytes.NewBuffer(make([]byte, 0, replySize))
-	if how.framed {
-		var head [4]byte
-		if _, err := io.ReadFull(c.reader, head[:]); err != nil {
-			return err
-		}
-		if message.N = int64(binary.BigEndian.Uint32(head[:])); message.N == 0 || message.N > maxMessage {
-			return fmt.Errorf("frame of %d bytes, expected at most %d", message.N, maxMessage)
-		}
-		_, _ = reply.Write(head[:]) // placeholder for the length
+	head, err := c.reader.Peek(5)
+	if err != nil {
+		return fmt.Errorf("not the Thrift binary protocol: %d bytes, then %v", len(head), err) //nolint:errorlint // not the end of a connection
 	}
-	bounds := &thrift.TConfiguration{MaxMessageSize: maxMessage, TBinaryStrictRead: &how.strict, TBinaryStrictWrite: &how.strict}
-	if err := c.call(ctx, thrift.NewTBinaryProtocolConf(&thrift.StreamTransport{Reader: message, Writer: reply}, bounds)); err != nil {
+	message, reply := &io.LimitedReader{R: c.reader, N: maxMessage}, bytes.NewBuffer(make([]byte, 4, replySize)) // first the length of a frame
+	framed, strict := false, head[0] == 0x80
+	switch length := int64(binary.BigEndian.Uint32(head)); {
+	case strict:
+	case length == 0 || length > maxMessage:
+		return fmt.Errorf("not the Thrift binary protocol: it begins with %q", head)
+	case head[4] == 0x80 || head[4] == 0:
+		framed, strict, message.N = true, head[4] == 0x80, length
+		_, _ = c.reader.Discard(4)
+	}
+	bounds := &thrift.TConfiguration{MaxMessageSize: maxMessage, TBinaryStrictRead: &strict, TBinaryStrictWrite: &strict}
+	if err := c.call(thrift.NewTBinaryProtocolConf(&thrift.StreamTransport{Reader: message, Writer: reply}, bounds)); err != nil {
 		return err
 	}
-	if how.framed {
+	if framed {
 		if _, err := io.Copy(io.Discard, message); err != nil {
 			return err
 		}
 		binary.BigEndian.PutUint32(reply.Bytes(), uint32(reply.Len()-4)) //nolint:gosec // a reply is short
+	} else {
+		reply.Next(4)
 	}
 	if _, err := reply.WriteTo(c.net); err != nil {
 		return io.EOF // the client is gone

@@ -9,14 +9,9 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// Names of the exceptions of Twitter's server.
-const (
-	invalidSystemClock    = "InvalidSystemClock"
-	invalidUserAgentError = "InvalidUserAgentError"
-)
-
+// The messages begin with the names of the exceptions of Twitter's server.
 var (
-	errInvalidAgent  = rpc.NewError(rpc.InvalidArgument, "user agent: expected a letter, then letters, digits, hyphens and underscores, at most 256 bytes")
+	errInvalidAgent  = rpc.NewError(rpc.InvalidArgument, "InvalidUserAgentError: user agent: expected a letter, then letters, digits, hyphens and underscores, at most 256 bytes")
 	errUnknownMethod = rpc.NewError(rpc.InvalidArgument, "unknown method; expected get_id, get_worker_id, get_datacenter_id or get_timestamp")
 )
 
@@ -27,13 +22,11 @@ func exception(err error) thrift.TApplicationException {
 	}
 	e := rpc.FromError(err)
 	message := cmp.Or(e.Message, "the member gave no reason")
-	switch {
-	case e.Reason == rpc.Unauthenticated:
+	switch e.Reason {
+	case rpc.Unauthenticated:
 		message = `Thrift carries no token, and the token "anonymous" lacks the scope "ids:issue:` + Layout + `"; set it with "snowraft token update anonymous", together with the scopes that the token has`
-	case errors.Is(err, errInvalidAgent):
-		message = invalidUserAgentError + ": " + message
-	case e.Reason == rpc.ClockBehind || e.Reason == rpc.ClockSkew:
-		message = invalidSystemClock + ": " + message
+	case rpc.ClockBehind, rpc.ClockSkew:
+		message = "InvalidSystemClock: " + message
 	}
 	if e.Reason != "" {
 		message += " [" + e.Reason + "]"

@@ -70,9 +70,7 @@ func FuzzConnection(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x06get_id\x01\x00\x00\x00\x01\x00"))
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		backend := &fake{}
-		s := thrift.New(thrift.Config{
-			Backend: backend, Logger: slog.New(slog.DiscardHandler), Anonymous: trustEveryone, Served: func(string, error, time.Duration) {}, Issued: func(string) {},
-		})
+		s := thrift.New(backend, slog.New(slog.DiscardHandler))
 		w := &wire{Reader: bytes.NewReader(sent), closed: make(chan struct{})}
 		l := &once{conn: make(chan net.Conn, 1), end: make(chan struct{})}
 		l.conn <- w

@@ -2,6 +2,7 @@ package thrift_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/binary"
@@ -28,7 +29,10 @@ type fake struct {
 	asked   chan struct{}
 	gaveUp  chan error // receives the error of the context of a call that waited for hold
 	agents  []string
-	caller  *trust.Principal
+	as      *trust.Principal // of all callers; nil: everyone
+	caller  *trust.Principal // of the last request
+	denied  error            // of Anonymous
+	counted chan string      // receives the methods of requests; may be nil
 }
 
 func (f *fake) Twitter(ctx context.Context) (thrift.ID, error) {
@@ -55,21 +59,26 @@ func (f *fake) Twitter(ctx context.Context) (thrift.ID, error) {
 
 func (*fake) Clock() int64 { return 1_700_000_000_123 }
 
+func (f *fake) Anonymous(context.Context) (*trust.Principal, error) {
+	return cmp.Or(f.as, trust.Open()), f.denied
+}
+
+func (f *fake) Served(method string, _ error, _ time.Duration) {
+	if f.counted != nil {
+		f.counted <- method
+	}
+}
+
+func (f *fake) Issued(agent string) { f.agents = append(f.agents, agent) }
+
 // open serves a fake and returns the server and its address.
-func open(t *testing.T, f *fake, change func(*thrift.Config)) (*thrift.Server, string) {
+func open(t *testing.T, f *fake) (*thrift.Server, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := thrift.Config{
-		Backend: f, Logger: slog.New(slog.DiscardHandler), Anonymous: trustEveryone, Served: func(string, error, time.Duration) {},
-		Issued: func(agent string) { f.agents = append(f.agents, agent) },
-	}
-	if change != nil {
-		change(&cfg)
-	}
-	s := thrift.New(cfg)
+	s := thrift.New(f, slog.New(slog.DiscardHandler))
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	t.Cleanup(func() {
@@ -224,5 +233,3 @@ func request(framed bool, method, agent string) []byte {
 	}
 	return append(binary.BigEndian.AppendUint32(nil, uint32(out.Len())), out.Bytes()...)
 }
-
-func trustEveryone(context.Context) (*trust.Principal, error) { return trust.Open(), nil }

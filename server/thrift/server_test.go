@@ -11,6 +11,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	apache "github.com/apache/thrift/lib/go/thrift"
@@ -27,7 +28,7 @@ func TestMethodsInEveryForm(t *testing.T) {
 	for _, framed := range []bool{true, false} {
 		for _, strict := range []bool{true, false} {
 			f := &fake{}
-			_, address := open(t, f, nil)
+			_, address := open(t, f)
 			call := client(t, address, framed, strict)
 			for i := range int64(3) {
 				for method, want := range map[string]int64{"get_worker_id": 7, "get_datacenter_id": 3, "get_timestamp": 1_700_000_000_123} {
@@ -49,7 +50,7 @@ func TestMethodsInEveryForm(t *testing.T) {
 func TestExceptions(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
-	_, address := open(t, f, nil)
+	_, address := open(t, f)
 	call := client(t, address, true, true)
 	fails := func(method, agent string, kind int32, want string) {
 		t.Helper()
@@ -78,21 +79,13 @@ func TestExceptions(t *testing.T) {
 
 func TestCallersAreAnonymous(t *testing.T) {
 	t.Parallel()
-	f := &fake{}
-	who, denied := trust.Member("m"), false
-	_, address := open(t, f, func(c *thrift.Config) {
-		c.Anonymous = func(context.Context) (*trust.Principal, error) {
-			if denied {
-				return nil, &trust.Denied{Detail: "no"}
-			}
-			return who, nil
-		}
-	})
+	f := &fake{as: trust.Member("m")}
+	_, address := open(t, f)
 	call := client(t, address, false, true)
-	if _, err := call("get_id", "a"); err != nil || f.caller != who {
+	if _, err := call("get_id", "a"); err != nil || f.caller != f.as {
 		t.Errorf("get_id() by %v, %v, want the anonymous principal", f.caller, err)
 	}
-	denied = true
+	f.denied = &trust.Denied{Detail: "no"}
 	if _, err := call("get_id", "a"); err == nil || f.last != 1 {
 		t.Errorf("get_id() without a principal = %v after %d IDs", err, f.last)
 	}
@@ -101,16 +94,13 @@ func TestCallersAreAnonymous(t *testing.T) {
 // Also callers that nothing authenticates count under the names of methods only.
 func TestUnknownMethodsCountAsOthers(t *testing.T) {
 	t.Parallel()
-	counted := make(chan string, 1)
-	_, address := open(t, &fake{}, func(c *thrift.Config) {
-		c.Anonymous = func(context.Context) (*trust.Principal, error) { return nil, errors.New("no member can be reached") }
-		c.Served = func(method string, _ error, _ time.Duration) { counted <- method }
-	})
+	f := &fake{denied: errors.New("no member can be reached"), counted: make(chan string, 1)}
+	_, address := open(t, f)
 	for method, want := range map[string]string{"bad\xff": "other", "get_id": "get_id", "get_timestamp": "get_timestamp"} {
 		if _, err := client(t, address, true, true)(method, "a"); err == nil {
 			t.Errorf("%q is served", method)
 		}
-		if got := <-counted; got != want {
+		if got := <-f.counted; got != want {
 			t.Errorf("%q counts as %q, want %q", method, got, want)
 		}
 	}
@@ -120,7 +110,7 @@ func TestUnknownMethodsCountAsOthers(t *testing.T) {
 func TestPipelinedRequests(t *testing.T) {
 	t.Parallel()
 	for _, framed := range []bool{true, false} {
-		_, address := open(t, &fake{}, nil)
+		_, address := open(t, &fake{})
 		nc := dial(t, address)
 		const requests = 5
 		if _, err := nc.Write(bytes.Repeat(request(framed, "get_id", "a"), requests)); err != nil {
@@ -154,9 +144,9 @@ func TestStrangersAreCut(t *testing.T) {
 		"deep structures":     "\x80\x01\x00\x01\x00\x00\x00\x06get_id\x00\x00\x00\x01" + strings.Repeat("\x0c\x00\x02", 1000),
 		"a list without end":  "\x80\x01\x00\x01\x00\x00\x00\x06get_id\x00\x00\x00\x01\x0f\x00\x02\x0b\x7f\xff\xff\xff",
 		"fields without end":  "\x80\x01\x00\x01\x00\x00\x00\x06get_id\x00\x00\x00\x01" + strings.Repeat("\x02\x00\x02\x01", 2000),
-		"a second frame huge": string(request(true, "get_timestamp", "")) + "\x7f\xff\xff\xff",
+		"a second frame huge": string(request(true, "get_timestamp", "")) + "\x7f\xff\xff\xff\x80",
 	} {
-		_, address := open(t, &fake{}, nil)
+		_, address := open(t, &fake{})
 		nc := dial(t, address)
 		if _, err := nc.Write([]byte(text)); err != nil {
 			t.Fatal(err)
@@ -175,7 +165,7 @@ func TestStrangersAreCut(t *testing.T) {
 func TestCloseFinishesRequests(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
-	s, address := open(t, f, nil)
+	s, address := open(t, f)
 	idle := client(t, address, true, true)
 	if _, err := idle("get_timestamp", ""); err != nil {
 		t.Fatal(err)
@@ -212,7 +202,7 @@ func TestCloseFinishesRequests(t *testing.T) {
 func TestCloseCutsSlowRequests(t *testing.T) {
 	t.Parallel()
 	f := &fake{hold: make(chan struct{}), asked: make(chan struct{}), gaveUp: make(chan error, 1)}
-	s, address := open(t, f, nil)
+	s, address := open(t, f)
 	call := client(t, address, true, true)
 	outcome := make(chan error, 1)
 	go func() {
@@ -249,9 +239,7 @@ func testPlaceIsKept(t *testing.T, overTLS bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := thrift.New(thrift.Config{
-		Backend: &fake{}, Anonymous: trustEveryone, Logger: slog.New(slog.DiscardHandler), Served: func(string, error, time.Duration) {}, Issued: func(string) {},
-	})
+	s := thrift.New(&fake{}, slog.New(slog.DiscardHandler))
 	l := conn.Listen(inner, slots.New(2, 2), func(net.Conn) {})
 	connect := client
 	if overTLS {
@@ -287,9 +275,7 @@ func TestPlainClientOfTLSPort(t *testing.T) {
 		}
 		keys, config := secured(t)
 		var logged bytes.Buffer
-		s := thrift.New(thrift.Config{
-			Backend: &fake{}, Anonymous: trustEveryone, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Served: func(string, error, time.Duration) {}, Issued: func(string) {},
-		})
+		s := thrift.New(&fake{}, slog.New(slog.NewTextHandler(&logged, nil)))
 		go func() { _ = s.Serve(tls.NewListener(keys.Listener(inner), config)) }()
 		nc := dial(t, inner.Addr().String())
 		if _, err := nc.Write(request(framed, "get_id", "a")); err != nil {
@@ -303,4 +289,76 @@ func TestPlainClientOfTLSPort(t *testing.T) {
 			t.Errorf("framed %t: the log is %q, want the reason", framed, logged.String())
 		}
 	}
+}
+
+// TestStalledRequestsAreCut checks that a client that begins a request and stalls is cut, and one that is silent between requests is not.
+func TestStalledRequestsAreCut(t *testing.T) {
+	t.Parallel()
+	whole := request(false, "get_timestamp", "")
+	for name, sent := range map[string][]byte{
+		"first request": nil,
+		"head":          whole[:3],
+		"message":       whole[:len(whole)-1],
+		"frame":         request(true, "get_timestamp", "")[:10],
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := thrift.New(&fake{}, slog.New(slog.DiscardHandler))
+			l := &once{conn: make(chan net.Conn, 1), end: make(chan struct{})}
+			nc, served := net.Pipe()
+			l.conn <- served
+			go func() { _ = s.Serve(l) }()
+			began := time.Now()
+			if sent != nil {
+				answered := exchange(t, nc, whole)
+				time.Sleep(time.Hour)
+				if again := exchange(t, nc, whole); len(again) != len(answered) {
+					t.Errorf("%s: %d bytes after an hour of silence, want %d", name, len(again), len(answered))
+				}
+				began = time.Now()
+				_, _ = nc.Write(sent)
+			}
+			if n, err := nc.Read(make([]byte, 1)); err == nil {
+				t.Errorf("%s: answered %d bytes", name, n)
+			}
+			if took := time.Since(began); took != 30*time.Second {
+				t.Errorf("%s: cut after %v, want 30s", name, took)
+			}
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestCloseEndsIncompleteRequests closes a server that has a part of a request.
+func TestCloseEndsIncompleteRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := thrift.New(&fake{}, slog.New(slog.DiscardHandler))
+		l := &once{conn: make(chan net.Conn, 1), end: make(chan struct{})}
+		nc, served := net.Pipe()
+		l.conn <- served
+		go func() { _ = s.Serve(l) }()
+		if _, err := nc.Write(request(false, "get_id", "a")[:20]); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		began := time.Now()
+		if err := s.Close(t.Context()); err != nil || time.Since(began) != 0 {
+			t.Errorf("Close() = %v after %v, want none at once", err, time.Since(began))
+		}
+	})
+}
+
+// exchange sends a request and returns the reply of get_timestamp.
+func exchange(t *testing.T, nc net.Conn, sent []byte) []byte {
+	t.Helper()
+	if _, err := nc.Write(sent); err != nil {
+		t.Fatal(err)
+	}
+	reply := make([]byte, 4+4+len("get_timestamp")+4+3+8+1)
+	if _, err := io.ReadFull(nc, reply); err != nil {
+		t.Fatal(err)
+	}
+	return reply
 }
