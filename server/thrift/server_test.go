@@ -330,7 +330,7 @@ func TestStalledRequestsAreCut(t *testing.T) {
 	}
 }
 
-// TestCloseEndsIncompleteRequests closes a server that has a part of a request.
+// TestCloseEndsIncompleteRequests closes a server that waits for a field of a request.
 func TestCloseEndsIncompleteRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -339,7 +339,7 @@ func TestCloseEndsIncompleteRequests(t *testing.T) {
 		nc, served := net.Pipe()
 		l.conn <- served
 		go func() { _ = s.Serve(l) }()
-		if _, err := nc.Write(request(false, "get_id", "a")[:20]); err != nil {
+		if _, err := nc.Write(request(false, "get_id", "a")[:19]); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
