@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/rpc"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
@@ -111,6 +113,26 @@ func TestAuditLogOfOpenCluster(t *testing.T) {
 		}
 		heir.stop()
 		wantOpenActors(t, heir, found["INCR"][0].Index, found["CreateSequence"][0].Index, found["DeleteSequence"][0].Index)
+	})
+}
+
+// A caller that names a member as the caller of its own call looks like any other caller, in the audit log and in the Raft log.
+func TestMembersNameIsNoActorInOpenCluster(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		log := &lockedBuilder{}
+		nodes := startCluster(t, 1, func(cfg *server.Config) { cfg.Logger = slog.New(slog.NewJSONHandler(log, nil)) })
+		n := leader(t, nodes)
+		ctx := metadata.AppendToOutgoingContext(t.Context(), rpc.ForwardedBy, n.server.MemberID(), rpc.ForwardedInto, n.server.ClusterID())
+		if _, err := n.sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: strict("orders")}); err != nil {
+			t.Fatal(err)
+		}
+		lines := auditIn(t, log)["CreateSequence"]
+		if len(lines) != 1 || lines[0].Actor != "open" {
+			t.Fatalf("audited %+v, want one line of the actor open", lines)
+		}
+		n.stop()
+		wantOpenActors(t, n, lines[0].Index)
 	})
 }
 

@@ -208,6 +208,14 @@ func TestKindsOfPrincipals(t *testing.T) {
 	}
 }
 
+func TestClaimedMemberIsNoActor(t *testing.T) {
+	t.Parallel()
+	p := ClaimedMember("m1")
+	if !p.IsMember() || p.MemberID() != "m1" || p.Actor() != Open().Actor() || Member("m1").Actor() != "member m1" {
+		t.Errorf("a claimed member is %s with the ID %s, a proven one %s", p.Actor(), p.MemberID(), Member("m1").Actor())
+	}
+}
+
 func TestTokenWaitsForTheReplica(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

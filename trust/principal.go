@@ -24,11 +24,12 @@ const (
 // The principal of a token follows the token: its rights change with those of the token, and end when the token
 // is deleted or expires. A connection may therefore keep it, and equal pointers mean the same token.
 type Principal struct {
-	kind   kind
-	id     uint64  // kindToken
-	member string  // kindMember
-	source records // kindToken, kindAnonymous
-	bucket bucket
+	kind    kind
+	id      uint64  // kindToken
+	member  string  // kindMember
+	claimed bool    // kindMember: nothing proves the ID
+	source  records // kindToken, kindAnonymous
+	bucket  bucket
 
 	mu   sync.Mutex
 	name string // kindToken: last known name
@@ -58,11 +59,20 @@ func Admin() *Principal { return admin }
 // Member returns the principal of a member's certificate. It may do everything.
 func Member(id string) *Principal { return &Principal{kind: kindMember, member: id} }
 
+// ClaimedMember returns the principal of a call in a cluster without a secret that names a member as its caller. It may do
+// everything, as every caller there. Records do not repeat the name, which nothing proves.
+func ClaimedMember(id string) *Principal {
+	return &Principal{kind: kindMember, member: id, claimed: true}
+}
+
 // IsOpen reports whether the call is made in a cluster without a secret.
 func (p *Principal) IsOpen() bool { return p == open }
 
 // IsMember reports whether a member makes the call on its own behalf.
 func (p *Principal) IsMember() bool { return p != nil && p.kind == kindMember }
+
+// IsClaimed reports whether the caller is a [ClaimedMember].
+func (p *Principal) IsClaimed() bool { return p != nil && p.claimed }
 
 // MemberID returns the ID of the member that makes the call; empty if the caller is not a member.
 func (p *Principal) MemberID() string {
@@ -132,6 +142,9 @@ func (p *Principal) Actor() string {
 	case kindOpen:
 		return "open"
 	case kindMember:
+		if p.claimed {
+			return open.Actor()
+		}
 		return "member " + p.member
 	case kindAdmin:
 		return "admin"

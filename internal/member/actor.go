@@ -18,6 +18,7 @@ type Actor struct {
 	// JudgedAt is a log index that this replica had applied before the actor was judged by the tokens; see
 	// [fsm.Machine.Applied]. Required for callers with a token and for anonymous callers.
 	JudgedAt uint64
+	Claimed  bool // a member that nothing proves; its commands about other things than workers and blocks name an unknown caller
 }
 
 type actorKey struct{}
@@ -45,7 +46,7 @@ func (m *Member) Acting(ctx context.Context, right string) (context.Context, err
 	case p.IsOpen():
 		actor = Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN}
 	case p.IsMember():
-		actor = Actor{Kind: commandv1.ActorKind_ACTOR_KIND_MEMBER, Name: p.MemberID()}
+		actor = Actor{Kind: commandv1.ActorKind_ACTOR_KIND_MEMBER, Name: p.MemberID(), Claimed: p.IsClaimed()}
 	case p.IsAnonymous():
 		actor = Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ANONYMOUS, JudgedAt: judgedAt}
 	case p.TokenID() != 0:
@@ -73,6 +74,9 @@ func actorOf(ctx context.Context, cmd *commandv1.Command) (*commandv1.Actor, err
 		case *commandv1.Command_AcquireWorker, *commandv1.Command_ExtendWindow, *commandv1.Command_ReleaseWorker,
 			*commandv1.Command_AllocateBlock, *commandv1.Command_ReturnBlock:
 			return nil, nil
+		}
+		if a.Claimed {
+			return &commandv1.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN}, nil
 		}
 	}
 	return &commandv1.Actor{Kind: a.Kind, Token: a.Token, Name: a.Name, JudgedAt: a.JudgedAt}, nil

@@ -109,6 +109,13 @@ func TestActorsOfCommands(t *testing.T) {
 			t.Errorf("%v of %v: %v, %v, want %v", c.cmd, c.kind, a, err, c.want)
 		}
 	}
+	claimed := WithActor(t.Context(), Actor{Kind: commandv1.ActorKind_ACTOR_KIND_MEMBER, Name: "node-1", Claimed: true})
+	if a, err := actorOf(claimed, creation); err != nil || a.GetKind() != commandv1.ActorKind_ACTOR_KIND_OPEN || a.GetName() != "" {
+		t.Errorf("a creation of a claimed member: %v, %v, want an unknown caller", a, err)
+	}
+	if a, err := actorOf(claimed, block); a != nil || err != nil {
+		t.Errorf("a block of a claimed member: %v, %v", a, err)
+	}
 	itself := trust.WithPrincipal(t.Context(), trust.Member("node-1"))
 	for _, ctx := range []context.Context{t.Context(), itself} {
 		if a, err := actorOf(ctx, creation); a != nil || err != nil {

@@ -46,8 +46,8 @@ func (s *Server) whoBrings(ctx context.Context) string {
 	if err != nil {
 		host = Address(ctx)
 	}
-	if p := trust.PrincipalOf(ctx); !p.IsOpen() {
-		return p.Actor() + " at " + host
+	if actor := trust.PrincipalOf(ctx).Actor(); actor != trust.Open().Actor() {
+		return actor + " at " + host
 	}
 	return host
 }
