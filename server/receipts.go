@@ -53,7 +53,7 @@ func (r *receipts) Hand() []byte {
 }
 
 // Hear implements [frontend.Receipts].
-func (r *receipts) Hear(receipt []byte, from string) {
+func (r *receipts) Hear(receipt []byte, from string, _ bool) {
 	p, err := r.trust.Check(receipt)
 	switch {
 	case err == nil:

@@ -71,8 +71,10 @@ func (p *Principal) IsOpen() bool { return p == open }
 // IsMember reports whether a member makes the call on its own behalf.
 func (p *Principal) IsMember() bool { return p != nil && p.kind == kindMember }
 
-// IsClaimed reports whether the caller is a [ClaimedMember].
-func (p *Principal) IsClaimed() bool { return p != nil && p.claimed }
+// IsProven reports whether the caller presented a valid token or a valid certificate.
+func (p *Principal) IsProven() bool {
+	return p != nil && p.kind != kindOpen && p.kind != kindAnonymous && !p.claimed
+}
 
 // MemberID returns the ID of the member that makes the call; empty if the caller is not a member.
 func (p *Principal) MemberID() string {

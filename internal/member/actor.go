@@ -46,7 +46,7 @@ func (m *Member) Acting(ctx context.Context, right string) (context.Context, err
 	case p.IsOpen():
 		actor = Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN}
 	case p.IsMember():
-		actor = Actor{Kind: commandv1.ActorKind_ACTOR_KIND_MEMBER, Name: p.MemberID(), Claimed: p.IsClaimed()}
+		actor = Actor{Kind: commandv1.ActorKind_ACTOR_KIND_MEMBER, Name: p.MemberID(), Claimed: !p.IsProven()}
 	case p.IsAnonymous():
 		actor = Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ANONYMOUS, JudgedAt: judgedAt}
 	case p.TokenID() != 0:

@@ -38,7 +38,7 @@ func (m *Member) Position() (p position.Position, ok bool) {
 
 // Witness takes a position that a client proved with a receipt. The leader judges the position if it may contradict the
 // history of the cluster. Witness never blocks.
-func (m *Member) Witness(p position.Position, from string) { m.claims.Offer(p, from) }
+func (m *Member) Witness(p position.Position, from string) { m.claims.Offer(p, from, true) }
 
 // Claim judges a position that a witness knows to be committed, see [cluster.Node.Claim]; only the leader can. A position that
 // the history cannot judge is noted.

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// maxWaiting is the number of claims that wait in a [Relay]. Further ones are dropped: clients repeat theirs.
+	// maxWaiting is the number of claims of proven callers that wait in a [Relay], and that of other callers. Further ones are
+	// dropped: clients repeat theirs.
 	maxWaiting = 16
 	// pause is the least time between two claims that a Relay passes on, and retryAfter the time between two tries of one.
 	pause      = 100 * time.Millisecond
@@ -22,8 +23,9 @@ const (
 
 // Relay passes claims on to where they are judged, one at a time. A claim is what a client knows of its cluster's history.
 //
-// Any caller can bring genuine claims, as often as it likes. So a Relay drops claims that prove nothing here, claims that
-// were passed on lately, and those that come while too many wait.
+// Any caller can bring claims, as often as it likes. So a Relay drops claims that prove nothing here, claims that
+// were passed on lately, and those that come while too many wait. Claims of proven callers go first, and other callers take none
+// of their places.
 type Relay[K comparable] struct {
 	// Settles reports whether this process itself knows that a claim proves nothing; nil: it never knows.
 	Settles func(K) bool
@@ -34,8 +36,8 @@ type Relay[K comparable] struct {
 	// Now returns the monotonic clock.
 	Now func() time.Duration
 
-	once    sync.Once
-	waiting chan claimed[K]
+	once              sync.Once
+	proven, strangers chan claimed[K] // claims that wait
 
 	mu     sync.Mutex
 	passed map[K]time.Duration // time at which the claim was passed on
@@ -47,17 +49,24 @@ type claimed[K comparable] struct {
 }
 
 func (r *Relay[K]) init() {
-	r.once.Do(func() { r.waiting, r.passed = make(chan claimed[K], maxWaiting), make(map[K]time.Duration) })
+	r.once.Do(func() {
+		r.proven, r.strangers = make(chan claimed[K], maxWaiting), make(chan claimed[K], maxWaiting)
+		r.passed = make(map[K]time.Duration)
+	})
 }
 
-// Offer takes a claim of a witness. It never blocks.
-func (r *Relay[K]) Offer(claim K, witness string) {
+// Offer takes a claim of a witness, which is proven if it presented a valid token or certificate. It never blocks.
+func (r *Relay[K]) Offer(claim K, witness string, proven bool) {
 	r.init()
 	if r.settled(claim) {
 		return
 	}
+	waiting := r.strangers
+	if proven {
+		waiting = r.proven
+	}
 	select {
-	case r.waiting <- claimed[K]{claim, witness}:
+	case waiting <- claimed[K]{claim, witness}:
 	default:
 	}
 }
@@ -67,10 +76,17 @@ func (r *Relay[K]) Run(ctx context.Context) {
 	r.init()
 	for {
 		select {
-		case c := <-r.waiting:
+		case c := <-r.proven:
 			r.present(ctx, c)
-		case <-ctx.Done():
-			return
+		default:
+			select {
+			case c := <-r.proven:
+				r.present(ctx, c)
+			case c := <-r.strangers:
+				r.present(ctx, c)
+			case <-ctx.Done():
+				return
+			}
 		}
 		select {
 		case <-time.After(pause):

@@ -51,7 +51,7 @@ func TestRepeatedClaimsAreJudgedOnce(t *testing.T) {
 		const burst = 1000
 		for range burst {
 			for index := range uint64(20) {
-				r.Offer(index, "a client")
+				r.Offer(index, "a client", true)
 			}
 			synctest.Wait()
 		}
@@ -63,7 +63,7 @@ func TestRepeatedClaimsAreJudgedOnce(t *testing.T) {
 			t.Errorf("the leader judged %v, want %v", c.judged, want)
 		}
 		time.Sleep(passedFor)
-		r.Offer(11, "a client")
+		r.Offer(11, "a client", true)
 		if synctest.Wait(); len(c.judged) != len(want)+1 {
 			t.Errorf("a claim is never judged again: %v", c.judged)
 		}
@@ -77,7 +77,7 @@ func TestManyClaims(t *testing.T) {
 		c := new(court)
 		r := c.relay(t)
 		for index := uint64(1); index < 10_000; index++ {
-			r.Offer(index, "a client")
+			r.Offer(index, "a client", true)
 		}
 		time.Sleep(maxWaiting * pause * 2)
 		synctest.Wait()
@@ -85,13 +85,39 @@ func TestManyClaims(t *testing.T) {
 			t.Errorf("%d claims were judged, want about %d", n, maxWaiting)
 		}
 		for index := range uint64(10 * maxPassed) {
-			r.Offer(100_000+index, "a client")
+			r.Offer(100_000+index, "a client", true)
 			time.Sleep(pause)
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if n := len(r.passed); n > maxPassed {
 			t.Errorf("%d judged claims are remembered, want at most %d", n, maxPassed)
+		}
+	})
+}
+
+// TestStrangersDisplaceNoClient floods a relay with claims of strangers. The claims of clients come first, and none of them is lost.
+func TestStrangersDisplaceNoClient(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := new(court)
+		r := c.relay(t)
+		for index := range uint64(10 * maxWaiting) {
+			r.Offer(1000+index, "a stranger", false)
+		}
+		synctest.Wait() // one of them is judged
+		for index := range uint64(maxWaiting) {
+			r.Offer(1+index, "a client", true)
+		}
+		time.Sleep(pause * maxWaiting)
+		synctest.Wait()
+		if len(c.judged) != 1+maxWaiting || c.judged[0] != 1000 || slices.Max(c.judged[1:]) > maxWaiting {
+			t.Errorf("the leader judged %v, want all claims of the client after the first one", c.judged)
+		}
+		time.Sleep(pause * 2 * maxWaiting)
+		synctest.Wait()
+		if n := len(c.judged); n < 2*maxWaiting {
+			t.Errorf("%d claims were judged, want those of strangers afterwards", n)
 		}
 	})
 }
@@ -103,7 +129,7 @@ func TestClaimWaitsForALeader(t *testing.T) {
 		c := new(court)
 		c.fails.Store(true)
 		r := c.relay(t)
-		r.Offer(1, "a client")
+		r.Offer(1, "a client", true)
 		time.Sleep(tryFor / 2)
 		synctest.Wait()
 		c.fails.Store(false)
@@ -121,7 +147,7 @@ func TestClaimIsSettledMeanwhile(t *testing.T) {
 		c := new(court)
 		c.fails.Store(true)
 		r := c.relay(t)
-		r.Offer(1, "a client")
+		r.Offer(1, "a client", true)
 		time.Sleep(retryAfter / 2)
 		synctest.Wait()
 		c.settled.Store(1)

@@ -23,8 +23,8 @@ const (
 type Receipts interface {
 	// Hand returns a receipt for a client; nil if there is none now.
 	Hand() []byte
-	// Hear takes a receipt that a caller brought, whatever its bytes are.
-	Hear(receipt []byte, from string)
+	// Hear takes a receipt that a caller brought, whatever its bytes are. A proven caller presented a valid token or certificate.
+	Hear(receipt []byte, from string, proven bool)
 }
 
 // hear passes on the receipts that a call brought.
@@ -35,13 +35,13 @@ func (s *Server) hear(ctx context.Context) {
 	brought := metadata.ValueFromIncomingContext(ctx, rpc.Receipt)
 	for _, b := range brought[:min(len(brought), maxReceipts)] {
 		if b != "" { // a client of HTTP that has none yet
-			s.behind.Receipts.Hear([]byte(b), s.whoBrings(ctx))
+			s.behind.Receipts.Hear([]byte(b), whoBrings(ctx), trust.PrincipalOf(ctx).IsProven())
 		}
 	}
 }
 
 // whoBrings describes the caller to people.
-func (s *Server) whoBrings(ctx context.Context) string {
+func whoBrings(ctx context.Context) string {
 	host, _, err := net.SplitHostPort(Address(ctx))
 	if err != nil {
 		host = Address(ctx)

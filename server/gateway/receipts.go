@@ -61,9 +61,9 @@ func (m *members) bring(ctx context.Context, brought, _ string) error {
 func (r *receipts) Hand() []byte { return r.latest.Bytes() }
 
 // Hear implements [frontend.Receipts].
-func (r *receipts) Hear(brought []byte, from string) {
+func (r *receipts) Hear(brought []byte, from string, proven bool) {
 	if _, err := trust.ReceiptPosition(brought); err == nil {
-		r.relay.Offer(string(brought), from)
+		r.relay.Offer(string(brought), from, proven)
 	}
 }
 
