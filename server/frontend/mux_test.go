@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
@@ -16,12 +18,14 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/internal/slots"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/conn"
 	"github.com/snowraft/snowraft/server/kernel"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // scripted is a source whose IDs of the layout "soon" are not in memory. The layout "broken" panics at once, and "broken soon" later.
@@ -161,6 +165,65 @@ func overPipe(t *testing.T, g *grpc.Server) (*slots.Budget, *grpc.ClientConn) {
 	}
 	t.Cleanup(func() { _ = client.Close() })
 	return budget, client
+}
+
+// issuer is a table whose tokens may take numbers until they are revoked. Then they have another scope.
+type issuer struct{ revocable }
+
+func (i issuer) Token(id uint64) (*trust.Record, bool) {
+	record, ok := i.oneSecret.Token(id)
+	if !i.revoked.Load() {
+		record.Scopes = []trust.Scope{"seq:next:*"}
+	}
+	return record, ok
+}
+
+// A request whose caller loses its right while the request waits for memory gets nothing.
+func TestRequestOfRevokedTokenAfterWaitForMemory(t *testing.T) {
+	t.Parallel()
+	for _, revoked := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			table := issuer{revocable{oneSecret{secret: trust.NewTokenSecret()}, new(atomic.Bool)}}
+			auth := &Auth{Tokens: trust.NewAuthorizer(table)}
+			caller, err := auth.Tokens.Authenticate(t.Context(), table.text(17))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := New(Config{State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Auth: auth, Logger: slog.New(slog.DiscardHandler)})
+			s.kernel.Source = scripted{}
+			c, ctx := accepted(t, slots.NewBudget(1, 1, 8*mib, conn.Price), nil)
+			const method = snowraftv1.SequenceService_StreamNumbers_FullMethodName
+			m := &muxed{Server: s, ctx: ctx, rule: rpc.RuleOf(method), method: s.kernel.Of(kernel.GRPC, method[1:]), conn: c, caller: caller}
+			j := &job{muxed: m, request: newRequest(method)()}
+			r := j.request.(*numberRequest)
+			r.in.Request = &snowraftv1.NextNumbersRequest{Sequence: "now", Count: limits.Formatted}
+
+			held := int64(0)
+			for c.TryReserve(64 << 10) {
+				held += 64 << 10
+			}
+			if done, _ := j.Try(time.Now()); done {
+				t.Fatalf("the request is answered without memory: %v", j.err)
+			}
+			waiting := make(chan struct{})
+			go func() {
+				defer close(waiting)
+				j.Wait(ctx)
+			}()
+			synctest.Wait()
+			table.revoked.Store(revoked)
+			c.Charge(-held)
+			<-waiting
+			if (r.out.Response == nil) != revoked || (j.err != nil) != revoked {
+				t.Errorf("token revoked: %v: answered %v, %v", revoked, r.out.Response, j.err)
+			}
+			_ = j.Answer()
+			if j.large != nil {
+				j.large.drop()
+			}
+			j.Clear()
+		})
+	}
 }
 
 // A stream of a caller without a valid token ends at its first request, so that unknown callers hold no memory for it.

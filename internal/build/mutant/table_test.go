@@ -39,6 +39,7 @@ var sections = []struct{ dir, title string }{
 	{"server/api", "Requests of clients"},
 	{"server/kernel", "Calls"},
 	{"internal/mux", "Requests on streams"},
+	{"internal/receipt", "Receipts"},
 	{"server/gateway", "Gateways"},
 	{"server/diagnose", "Debug archives"},
 	{"server/frontend", "Client ports"},
