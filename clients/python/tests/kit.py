@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from snowraft import _core
 
 
 class FakeClock:
@@ -25,7 +31,15 @@ class FakeClock:
         return self.mono * 1_000_000
 
 
-def eventually(happened: Callable[[], bool], limit: float = 20.0) -> None:
+@contextmanager
+def one_round() -> Iterator[None]:
+    """Lets a call try each member once: it ends where it would pause otherwise, and so not by the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_core, "_FIRST_PAUSE", math.inf)
+        yield
+
+
+def eventually(happened: Callable[[], bool], limit: float = 300.0) -> None:
     """Waits until something has happened, which other threads do."""
     deadline = time.monotonic() + limit
     while not happened():

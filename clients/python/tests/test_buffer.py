@@ -52,7 +52,7 @@ def test_each_id_goes_to_one_caller(source: Source) -> None:
 
 def test_outage_is_outlasted_and_then_told(source: Source) -> None:
     with Client(source.member.address, timeout=0.3) as client, client.buffer(50) as buffer:
-        buffer.ready(5)
+        buffer.ready()
         eventually(lambda: buffer.stats().level >= 50)
         source.refusal = refuse("NO_LEADER")
         for _ in range(50):
@@ -62,12 +62,12 @@ def test_outage_is_outlasted_and_then_told(source: Source) -> None:
                 buffer.next(timeout=0)
         assert raised.value.reason in ("NO_LEADER", "UNAVAILABLE") and raised.value.retry
         source.refusal = None
-        assert buffer.next(timeout=10)
+        assert buffer.next()
 
 
 def test_old_ids_are_dropped(source: Source) -> None:
     with Client(source.member.address) as client, client.buffer(10, age=0.2, span=0.1) as buffer:
-        buffer.ready(5)
+        buffer.ready()
         eventually(lambda: buffer.stats().dropped >= 10)
 
 
@@ -83,7 +83,7 @@ def test_refusals_that_last_fail_at_once(source: Source) -> None:
 
 def test_seal_drops_ids_at_once(source: Source) -> None:
     with Client(source.member.address) as client, client.buffer(50) as buffer:
-        buffer.ready(5)
+        buffer.ready()
         eventually(lambda: buffer.stats().level >= 50)
         source.refusal = refuse("SET_BACK", 9, 400)
         with pytest.raises(SnowraftError):
@@ -96,7 +96,7 @@ def test_seal_drops_ids_at_once(source: Source) -> None:
 def test_event_loop_is_not_blocked(source: Source) -> None:
     gate = threading.Event()
     answer = source.member.answer
-    source.member.answer = lambda call: gate.wait(10) and answer(call)
+    source.member.answer = lambda call: gate.wait(300) and answer(call)
     with Client(source.member.address) as client, client.buffer(10) as buffer:
 
         async def call() -> str:
@@ -106,7 +106,7 @@ def test_event_loop_is_not_blocked(source: Source) -> None:
 
         assert asyncio.run(call()) == "UNAVAILABLE"
         gate.set()
-        buffer.ready(5)
+        buffer.ready()
         buffer.close()
         with pytest.raises(SnowraftError) as raised:
             buffer.next()

@@ -42,7 +42,7 @@ def in_child(what: Callable[[], Any], fork: Callable[[], int] = os.fork) -> Any:
     if pid == 0:
         result: Any = "failed"
         try:
-            signal.alarm(30)
+            signal.alarm(300)
             result = what()
         except BaseException as e:
             result = repr(e)
@@ -81,7 +81,7 @@ def fork_in(holder: Any, name: str, call: Callable[[], Any], fork: Callable[[], 
         result = function(*args)
         if not pids:
             pids.append(fork())
-            signal.alarm(0 if pids[0] else 30)
+            signal.alarm(0 if pids[0] else 300)
         return result
 
     setattr(holder, name, forking)
@@ -112,7 +112,7 @@ def refusal(call: Callable[[], Any]) -> str:
 def test_200_forks_while_threads_issue(cluster: Cluster) -> None:
     client, generator = open_generator(cluster)
     with client:
-        generator.ready(5)
+        generator.ready()
         stop = threading.Event()
         issued: list[array[int]] = []
 
@@ -132,7 +132,7 @@ def test_200_forks_while_threads_issue(cluster: Cluster) -> None:
         sys.setswitchinterval(interval)
         stop.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(300)
         assert refused == [["UNAVAILABLE"] * 3] * 200
         ids = [id for mine in issued for id in mine]
         assert len(issued) == 8 and ids and len(set(ids)) == len(ids)
@@ -145,14 +145,14 @@ def test_200_forks_while_threads_issue(cluster: Cluster) -> None:
 def test_child_leases_its_own_worker(cluster: Cluster, fork: Callable[[], int]) -> None:
     client, generator = open_generator(cluster)
     with client:
-        generator.ready(5)
+        generator.ready()
         before = generator.next()
 
         def child() -> list[Any]:
             found: list[Any] = [refusal(generator.next), refusal(lambda: generator.next(5))]
-            generator.ready(10)
+            generator.ready()
             found += [generator.next(), generator.lanes()[0].token]
-            generator.close(5)
+            generator.close()
             return found
 
         first, with_floor, id, token = in_child(child, fork)
@@ -167,11 +167,11 @@ def test_child_leases_its_own_worker(cluster: Cluster, fork: Callable[[], int]) 
 def test_child_that_closes_releases_nothing(cluster: Cluster) -> None:
     client, generator = open_generator(cluster)
     with client:
-        generator.ready(5)
+        generator.ready()
         generator.next()
 
         def child() -> str:
-            generator.close(5)
+            generator.close()
             client.close()
             return refusal(generator.next)
 
@@ -187,7 +187,7 @@ def test_child_that_closes_releases_nothing(cluster: Cluster) -> None:
 def test_fork_within_next(cluster: Cluster, fork: Callable[[], int]) -> None:
     client, generator = open_generator(cluster)
     with client:
-        generator.ready(5)
+        generator.ready()
         clock = generator._clock.wall_ns()
         generator._wall_ns = lambda: clock
         uses: list[tuple[str, Callable[[], Any]]] = [
@@ -234,12 +234,12 @@ def test_threads_of_a_child_notice_a_fork_once(cluster: Cluster) -> None:
     cluster.member.answer = lambda call: one_id(call) if "ids" in call.path else grants(call)
     with Client(cluster.member.address) as client:
         generator, blocks, buffer = client.generator(), client.blocks("s"), client.buffer(1)
-        generator.ready(5)
+        generator.ready()
         uses: list[tuple[Any, Callable[[], Any]]] = [
             (generator, generator.problem),
             (blocks, blocks.stats),
             (buffer, buffer.stats),
-            (client, lambda: client.next_id(timeout=5)),
+            (client, lambda: client.next_id()),
         ]
 
         def times(inheritor: Any, use: Callable[[], Any]) -> int:
@@ -267,7 +267,7 @@ def test_threads_of_a_child_notice_a_fork_once(cluster: Cluster) -> None:
 def test_mark_of_a_child_shows_that_the_lease_was_dropped(cluster: Cluster) -> None:
     client, generator = open_generator(cluster)
     with client:
-        generator.ready(5)
+        generator.ready()
 
         def child() -> list[int]:
             marks, life = list[int](), generator._life
@@ -288,14 +288,14 @@ def test_mark_of_a_child_shows_that_the_lease_was_dropped(cluster: Cluster) -> N
 def test_connections_are_not_shared(cluster: Cluster, fork: Callable[[], int]) -> None:
     cluster.member.answer = one_id
     with Client(cluster.member.address) as client:
-        client.next_id(timeout=5)
+        client.next_id()
 
         def child() -> int:
-            client.next_id(timeout=5)
-            return client.next_id(timeout=5)
+            client.next_id()
+            return client.next_id()
 
         assert in_child(child, fork) == 1
-        client.next_id(timeout=5)
+        client.next_id()
         calls = cluster.member.of("/v1/ids:generate")
         assert not {calls[1].connection, calls[2].connection} & {calls[0].connection, calls[3].connection}
 
@@ -308,18 +308,18 @@ def test_child_writes_nothing_to_tls_connections_of_its_parent(fork: Callable[[]
         return {"ca": ours.pem} if call.path == "/v1/ca" else one_id(call)
 
     with Member(answer, ours.server()) as member, Client(member.address, pin=ours.pin) as client:
-        client.next_id(timeout=10)
+        client.next_id()
         eventually(lambda: len(member.of("/v1/members")) == 1)
 
         def child() -> int:
-            client.next_id(timeout=10)
+            client.next_id()
             client.close()
             gc.collect()
             return 1
 
         assert in_child(child, fork) == 1
         before = member.connections
-        client.next_id(timeout=10)
+        client.next_id()
         assert member.connections == before
 
 
@@ -330,10 +330,10 @@ def test_buffered_ids_are_not_shared(cluster: Cluster) -> None:
     }
     with Client(cluster.member.address) as client:
         buffer = client.buffer(100)
-        buffer.ready(5)
+        buffer.ready()
         mine = [buffer.next() for _ in range(50)]
         for fork in (os.fork, quiet_fork):
-            theirs = in_child(lambda: [buffer.next(timeout=10) for _ in range(50)], fork)
+            theirs = in_child(lambda: [buffer.next() for _ in range(50)], fork)
             assert len(theirs) == 50 and not set(mine) & set(theirs)
             mine += [*theirs, buffer.next()]
         assert len(set(mine)) == len(mine)

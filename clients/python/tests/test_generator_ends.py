@@ -27,7 +27,7 @@ def cluster() -> Iterator[Cluster]:
 def test_sealed_cluster_stops_at_once(cluster: Cluster) -> None:
     client, generator = open_generator(cluster)
     with client:
-        generator.ready(5)
+        generator.ready()
         generator.next()
         cluster.sealed = True
         with pytest.raises(SnowraftError):
@@ -47,7 +47,7 @@ def test_grant_on_its_way_when_the_seal_is_found(cluster: Cluster) -> None:
         eventually(lambda: len(cluster.grants) == 1)
         client._core.sealed(SnowraftError("sealed", reason="SET_BACK"))
         cluster.gate.set()
-        generator.ready(10)
+        generator.ready()
         assert generator.lanes()[0].token == 2
 
 
@@ -65,7 +65,7 @@ def test_seal_while_a_grant_is_opened(cluster: Cluster, monkeypatch: pytest.Monk
 
         monkeypatch.setattr(lane, "_open", sealed_first)
         cluster.gate.set()
-        generator.ready(10)
+        generator.ready()
         assert generator.lanes()[0].token == 2
 
 
@@ -93,7 +93,7 @@ def test_close_waits_for_an_extension_and_releases_its_end(cluster: Cluster) -> 
     cluster.window_ms = 2000
     client, generator = open_generator(cluster, clock)
     with client:
-        generator.ready(5)
+        generator.ready()
         cluster.replies = ["late"]
         clock.pass_ms(2000)
         with pytest.raises(SnowraftError):
@@ -103,7 +103,7 @@ def test_close_waits_for_an_extension_and_releases_its_end(cluster: Cluster) -> 
         closing.start()
         eventually(lambda: generator._life._stop.is_set())
         cluster.gate.set()
-        closing.join(20)
+        closing.join(300)
     assert [r["untilTick"] for r in cluster.released] == [cluster.grants[1]["untilTick"]]
 
 
@@ -111,7 +111,7 @@ def test_lanes_that_open_during_a_close_issue_nothing(cluster: Cluster, monkeypa
     gate = threading.Event()
 
     def late(call: Call) -> Any:
-        return gate.wait(10) and cluster.answer(call)
+        return gate.wait(300) and cluster.answer(call)
 
     cluster.member.answer = late
     client, generator = open_generator(cluster, lanes=2)
@@ -125,7 +125,7 @@ def test_lanes_that_open_during_a_close_issue_nothing(cluster: Cluster, monkeypa
             stop()
 
         monkeypatch.setattr(life._stop, "set", stop_late)
-        generator.close(5)
+        generator.close()
         assert not life.lanes and not cluster.grants
         with pytest.raises(SnowraftError) as raised:
             generator.next()
@@ -143,7 +143,7 @@ def test_lease_is_closed_before_its_release(cluster: Cluster) -> None:
 
     cluster.member.answer = release
     with client:
-        generator.ready(5)
+        generator.ready()
         generator._life._stop.set()  # the thread ends, although nothing has stopped the lane
         generator._life.lanes[0].kick()
         eventually(lambda: len(cluster.released) == 1)

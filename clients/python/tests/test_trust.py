@@ -13,6 +13,7 @@ import vectors
 from certificates import Authority
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from fake import Call, Member, one_id, refuse
+from kit import one_round
 
 from snowraft import Client, SnowraftError, aio
 from snowraft import _transport as transport
@@ -28,22 +29,22 @@ def serving(ca: str, ids: Callable[[Call], Any] = one_id) -> Callable[[Call], An
     return lambda call: {"ca": ca} if call.path == "/v1/ca" else ids(call)
 
 
-def next_id(kind: str, address: str, timeout: float = 10, **options: Any) -> int:
+def next_id(kind: str, address: str, **options: Any) -> int:
     """Requests an ID with one of the two clients."""
     if kind == "sync":
-        with Client(address, timeout=timeout, **options) as client:
+        with Client(address, **options) as client:
             return client.next_id()
 
     async def request() -> int:
-        async with aio.Client(address, timeout=timeout, **options) as client:
+        async with aio.Client(address, **options) as client:
             return await client.next_id()
 
     return asyncio.run(request())
 
 
 def refused(kind: str, address: str, **options: Any) -> SnowraftError:
-    with pytest.raises(SnowraftError) as raised:
-        next_id(kind, address, 1, **options)
+    with one_round(), pytest.raises(SnowraftError) as raised:
+        next_id(kind, address, **options)
     return raised.value
 
 
@@ -184,7 +185,7 @@ def test_secret_is_replaced(kind: str) -> None:
 
 def test_ca_is_requested_again_after_another_secret_signs() -> None:
     with Member(serving(OURS.pem), OURS.server()) as member:
-        with Client(member.address, token=f"{TOKEN}_{OTHERS.pin}", pin=OURS.pin, timeout=10) as client:
+        with Client(member.address, token=f"{TOKEN}_{OTHERS.pin}", pin=OURS.pin) as client:
             client.next_id()
             member.context, member.answer = OTHERS.server(), serving(OTHERS.pem)
             client._transport.renew()  # the member was restarted
@@ -226,7 +227,7 @@ def test_pin_stays_verified_on_kept_connections() -> None:
         member.context = OTHERS.server()
         client._transport.renew()
         with pytest.raises(SnowraftError) as raised:
-            client.next_id(timeout=1)
+            client.next_id()
         assert raised.value.reason == "PIN_MISMATCH"
 
 
