@@ -54,8 +54,6 @@ func throughout(t *testing.T, d time.Duration, do func()) {
 
 func TestGeneratorStartsWithWrongClock(t *testing.T) {
 	t.Parallel()
-	hosts := startHosts(t, 3)
-	// A slow answer of a member adds up to 500 ms to the limits of 500 ms ahead and 1 s behind.
 	for what, c := range map[string]struct {
 		off    time.Duration
 		reason error
@@ -67,39 +65,42 @@ func TestGeneratorStartsWithWrongClock(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			var all issued
-			done := bystander(t, newApplication(t, apis(hosts...)), &all)
-			hand := newHandClock()
-			hand.set(c.off)
-			g := embed(t, newApplication(t, apis(hosts...)), hand.option())
-			eventually(t, "the generator reports its clock", func() bool {
-				id, err := g.Next(t.Context())
-				if err == nil {
-					t.Fatalf("issued %d", id)
-				}
-				return errors.Is(err, c.reason)
-			})
-			throughout(t, 3*time.Second/2, func() {
-				if id, err := g.Next(t.Context()); err == nil || errors.Is(err, context.DeadlineExceeded) || g.Lanes()[0].Token != 0 {
-					t.Fatalf("issued %d, %+v, %v; want an error at once", id, g.Lanes(), err)
-				}
-			})
-			hand.set(0)
-			eventually(t, "it issues", func() bool {
-				id, err := g.Next(t.Context())
-				if err == nil {
+			inBubble(t, func(t *testing.T) {
+				hosts := startHosts(t, 3)
+				var all issued
+				done := bystander(t, newApplication(t, apis(hosts...)), &all)
+				hand := newHandClock()
+				hand.set(c.off)
+				g := embed(t, newApplication(t, apis(hosts...)), hand.option())
+				eventually(t, "the generator reports its clock", func() bool {
+					id, err := g.Next(t.Context())
+					if err == nil {
+						t.Fatalf("issued %d", id)
+					}
+					return errors.Is(err, c.reason)
+				})
+				throughout(t, 3*time.Second/2, func() {
+					if id, err := g.Next(t.Context()); err == nil || errors.Is(err, context.DeadlineExceeded) || g.Lanes()[0].Token != 0 {
+						t.Fatalf("issued %d, %+v, %v; want an error at once", id, g.Lanes(), err)
+					}
+				})
+				hand.set(0)
+				eventually(t, "it issues", func() bool {
+					id, err := g.Next(t.Context())
+					if err == nil {
+						all.add(t, "it", id)
+					}
+					return err == nil
+				})
+				for range 1000 {
+					id, err := g.Next(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
 					all.add(t, "it", id)
 				}
-				return err == nil
+				done()
 			})
-			for range 1000 {
-				id, err := g.Next(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				all.add(t, "it", id)
-			}
-			done()
 		})
 	}
 }

@@ -19,113 +19,115 @@ import (
 
 func TestGenerator(t *testing.T) {
 	t.Parallel()
-	hosts := startHosts(t, 1)
-	c := newApplication(t, apis(hosts...))
-	g := embed(t, c, client.WithGeneratorHolder("app"), client.WithGeneratorLanes(2))
-	if err := g.WaitReady(t.Context()); err != nil || g.Ready() != nil {
-		t.Fatalf("WaitReady() = %v, then Ready() = %v", err, g.Ready())
-	}
-	var all issued
-	var last int64
-	for range 1000 {
-		id, err := g.NextAfter(t.Context(), last)
+	inBubble(t, func(t *testing.T) {
+		hosts := startHosts(t, 1)
+		c := newApplication(t, apis(hosts...))
+		g := embed(t, c, client.WithGeneratorHolder("app"), client.WithGeneratorLanes(2))
+		if err := g.WaitReady(t.Context()); err != nil || g.Ready() != nil {
+			t.Fatalf("WaitReady() = %v, then Ready() = %v", err, g.Ready())
+		}
+		var all issued
+		var last int64
+		for range 1000 {
+			id, err := g.NextAfter(t.Context(), last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if id <= last {
+				t.Fatalf("%d after %d", id, last)
+			}
+			last = id
+			all.add(t, "NextAfter", id)
+		}
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for range 1000 {
+					id, err := g.Next(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					all.add(t, "Next", id)
+				}
+			})
+		}
+		wg.Wait()
+		ranges, err := g.Ranges(t.Context(), 10_000)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if id <= last {
-			t.Fatalf("%d after %d", id, last)
-		}
-		last = id
-		all.add(t, "NextAfter", id)
-	}
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 1000 {
-				id, err := g.Next(t.Context())
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				all.add(t, "Next", id)
+		for _, r := range ranges {
+			for id := range r.All() {
+				all.add(t, "Ranges", id)
 			}
+		}
+		prefix := []int64{1, 2}
+		ids, err := g.Append(t.Context(), prefix, 10_000)
+		if err != nil || len(ids) != 10_002 || !slices.Equal(ids[:2], prefix) {
+			t.Fatalf("Append() = %d IDs, %v, want 10,000 after the two that were there", len(ids), err)
+		}
+		for _, id := range ids[2:] {
+			all.add(t, "Append", id)
+		}
+		if len(all.by) != 29_000 {
+			t.Errorf("%d IDs", len(all.by))
+		}
+		if err := g.Ready(); err != nil {
+			t.Error(err)
+		}
+		// One lane may have issued all of these IDs before the other lane acquired its worker.
+		eventually(t, "each lane has a worker", func() bool {
+			return !slices.ContainsFunc(g.Lanes(), func(l client.LaneStatus) bool { return l.Token == 0 })
 		})
-	}
-	wg.Wait()
-	ranges, err := g.Ranges(t.Context(), 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range ranges {
-		for id := range r.All() {
-			all.add(t, "Ranges", id)
+		lanes := g.Lanes()
+		if len(lanes) != 2 || lanes[0].Token == 0 || lanes[0].Worker == lanes[1].Worker || time.Until(lanes[0].ServeUntil) <= 0 {
+			t.Errorf("%+v", lanes)
 		}
-	}
-	prefix := []int64{1, 2}
-	ids, err := g.Append(t.Context(), prefix, 10_000)
-	if err != nil || len(ids) != 10_002 || !slices.Equal(ids[:2], prefix) {
-		t.Fatalf("Append() = %d IDs, %v, want 10,000 after the two that were there", len(ids), err)
-	}
-	for _, id := range ids[2:] {
-		all.add(t, "Append", id)
-	}
-	if len(all.by) != 29_000 {
-		t.Errorf("%d IDs", len(all.by))
-	}
-	if err := g.Ready(); err != nil {
-		t.Error(err)
-	}
-	// One lane may have issued all of these IDs before the other lane acquired its worker.
-	eventually(t, "each lane has a worker", func() bool {
-		return !slices.ContainsFunc(g.Lanes(), func(l client.LaneStatus) bool { return l.Token == 0 })
+		for _, w := range hosts[0].granted("") {
+			if w.GetToken() == lanes[0].Token && w.GetHolder() != "app/0" {
+				t.Errorf("the holder is %q", w.GetHolder())
+			}
+		}
+
+		for _, n := range []int{0, -1, 1_000_001} {
+			if _, err := g.Ranges(t.Context(), n); !errors.Is(err, client.ErrInvalidArgument) {
+				t.Errorf("%d IDs: %v", n, err)
+			}
+			if ids, err := g.Append(t.Context(), prefix, n); !errors.Is(err, client.ErrInvalidArgument) || !slices.Equal(ids, prefix) {
+				t.Errorf("Append(%d) = %v, %v", n, ids, err)
+			}
+		}
+		for _, after := range []int64{math.MaxInt64, -1, math.MinInt64} {
+			if _, err := g.NextAfter(t.Context(), after); !errors.Is(err, client.ErrInvalidArgument) {
+				t.Errorf("above %d: %v", after, err)
+			}
+		}
+		future := snowflake.Default().Compose(snowflake.Default().TickAt(time.Now().Add(time.Hour).UnixMilli()), 0, 0)
+		if _, err := g.NextAfter(t.Context(), int64(future)); !errors.Is(err, client.ErrInvalidArgument) {
+			t.Errorf("above an ID of the future: %v", err)
+		}
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := g.Next(cancelled); !errors.Is(err, context.Canceled) {
+			t.Errorf("with a context that has ended: %v", err)
+		}
+
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+		if err := g.Ready(); !errors.Is(err, client.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+		for _, w := range hosts[0].granted("") {
+			if strings.HasPrefix(w.GetHolder(), "app/") && w.GetState().String() != "WORKER_STATE_RELEASED" {
+				t.Errorf("after Close: %v", w)
+			}
+		}
 	})
-	lanes := g.Lanes()
-	if len(lanes) != 2 || lanes[0].Token == 0 || lanes[0].Worker == lanes[1].Worker || time.Until(lanes[0].ServeUntil) <= 0 {
-		t.Errorf("%+v", lanes)
-	}
-	for _, w := range hosts[0].granted("") {
-		if w.GetToken() == lanes[0].Token && w.GetHolder() != "app/0" {
-			t.Errorf("the holder is %q", w.GetHolder())
-		}
-	}
-
-	for _, n := range []int{0, -1, 1_000_001} {
-		if _, err := g.Ranges(t.Context(), n); !errors.Is(err, client.ErrInvalidArgument) {
-			t.Errorf("%d IDs: %v", n, err)
-		}
-		if ids, err := g.Append(t.Context(), prefix, n); !errors.Is(err, client.ErrInvalidArgument) || !slices.Equal(ids, prefix) {
-			t.Errorf("Append(%d) = %v, %v", n, ids, err)
-		}
-	}
-	for _, after := range []int64{math.MaxInt64, -1, math.MinInt64} {
-		if _, err := g.NextAfter(t.Context(), after); !errors.Is(err, client.ErrInvalidArgument) {
-			t.Errorf("above %d: %v", after, err)
-		}
-	}
-	future := snowflake.Default().Compose(snowflake.Default().TickAt(time.Now().Add(time.Hour).UnixMilli()), 0, 0)
-	if _, err := g.NextAfter(t.Context(), int64(future)); !errors.Is(err, client.ErrInvalidArgument) {
-		t.Errorf("above an ID of the future: %v", err)
-	}
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := g.Next(cancelled); !errors.Is(err, context.Canceled) {
-		t.Errorf("with a context that has ended: %v", err)
-	}
-
-	if err := g.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrClosed) {
-		t.Errorf("after Close: %v", err)
-	}
-	if err := g.Ready(); !errors.Is(err, client.ErrClosed) {
-		t.Errorf("after Close: %v", err)
-	}
-	for _, w := range hosts[0].granted("") {
-		if strings.HasPrefix(w.GetHolder(), "app/") && w.GetState().String() != "WORKER_STATE_RELEASED" {
-			t.Errorf("after Close: %v", w)
-		}
-	}
 }
 
 func TestGeneratorOptions(t *testing.T) {
