@@ -199,6 +199,7 @@ func (w *Watch) ObservePeer(id string, wall int64, rtt time.Duration) {
 func (w *Watch) ObserveMember(id string, wall int64, rtt time.Duration, voter bool) {
 	r := w.read()
 	w.mu.Lock()
+	w.wake() // before the peer is stored: the answer contains the time of a suspension
 	w.peers[id] = peer{base: wall + rtt.Milliseconds()/2 - r.Mono, mono: r.Mono, voter: voter}
 	w.mu.Unlock()
 	w.Update()
@@ -233,16 +234,7 @@ func (w *Watch) Update() {
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if slept := w.suspended() - w.asleep; slept > suspendNoise {
-		// The monotonic clock stood still, and every other clock continued.
-		w.asleep += slept
-		w.own += slept
-		w.reference.Add(slept)
-		for id, p := range w.peers {
-			p.base += slept
-			w.peers[id] = p
-		}
-	}
+	w.wake()
 	bases := []int64{own}
 	for id, p := range w.peers {
 		if r.Mono-p.mono > peerMaxAge.Milliseconds() {
@@ -286,6 +278,21 @@ func (w *Watch) Update() {
 		w.agreed = w.agreed || (!disputed && distance(own, w.reference.Load()) <= limit)
 	}
 	w.disputed.Store(disputed)
+}
+
+// wake notes a suspension of the machine: the monotonic clock stood still, and every other clock continued. Requires w.mu.
+func (w *Watch) wake() {
+	slept := w.suspended() - w.asleep
+	if slept <= suspendNoise {
+		return
+	}
+	w.asleep += slept
+	w.own += slept
+	w.reference.Add(slept)
+	for id, p := range w.peers {
+		p.base += slept
+		w.peers[id] = p
+	}
 }
 
 // settle decides between the own clock and the clock of the only other voter, by

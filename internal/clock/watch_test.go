@@ -231,6 +231,25 @@ func TestSuspensionIsNoJump(t *testing.T) {
 	}
 }
 
+// The answer of a member that was queried after a suspension already contains the time of the suspension.
+func TestSuspensionMovesNoLaterAnswer(t *testing.T) {
+	w, h, _ := newWatch()
+	var slept int64
+	w.suspended, w.asleep = func() int64 { return slept }, 0
+	slept = time.Hour.Milliseconds()
+	h.jump(time.Hour)
+	w.ObservePeer("a", h.wall, 0)
+	w.ObservePeer("b", h.wall, 0)
+	for _, id := range []string{"a", "b"} {
+		if d, ok := w.PeerOffset(id); d != 0 || !ok {
+			t.Errorf("PeerOffset(%s) = %v, %v, want 0", id, d, ok)
+		}
+	}
+	if d := w.Offset(); d != 0 {
+		t.Errorf("Offset() = %v, want 0", d)
+	}
+}
+
 // TestTwoThatDisagree is about a cluster of which only two members are left.
 func TestTwoThatDisagree(t *testing.T) {
 	const hour = time.Hour
