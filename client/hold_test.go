@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/fsm"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )
@@ -111,6 +112,10 @@ func TestHeldWorkerIsLostWhenTheClusterWasSetBack(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		hosts := startHosts(t, 1)
+		eventually(t, "the cluster accepts the newest commands", func() (newest bool) {
+			hosts[0].server.Member().State().View(func(s *fsm.State) { newest = s.FSMVersion() == fsm.Version })
+			return newest
+		})
 		c := newApplication(t, apis(hosts...))
 		h := holdWorker(t, c, hosts[0].narrow("narrow", 4), "app")
 		_, until := h.Window()

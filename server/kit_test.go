@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/internal/test/testlog"
@@ -218,6 +219,15 @@ func until(t testing.TB, what string, ok func() bool) {
 func (n *node) untilReady() {
 	n.t.Helper()
 	until(n.t, n.cfg.Name+" issues IDs", func() bool { return n.server.Ready() == nil })
+}
+
+// untilNewest waits until the cluster accepts all commands that its members know. Its leader raises the version after it is ready.
+func (n *node) untilNewest() {
+	n.t.Helper()
+	until(n.t, n.cfg.Name+" accepts the newest commands", func() (newest bool) {
+		n.server.Member().State().View(func(s *fsm.State) { newest = s.FSMVersion() == fsm.Version })
+		return newest
+	})
 }
 
 // untilApplied waits until n has applied all that any of the nodes has applied now.

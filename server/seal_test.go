@@ -21,6 +21,7 @@ func TestSealCluster(t *testing.T) {
 		if follower.server.Member().Node().IsLeader() {
 			follower = nodes[1]
 		}
+		follower.untilNewest()
 		operations := snowraftv1.NewOperationsServiceClient(follower.conn)
 		first, err := operations.SealCluster(t.Context(), &snowraftv1.SealClusterRequest{})
 		if err != nil || len(first.GetUnreachedMembers()) > 0 {

@@ -32,6 +32,7 @@ func TestSealedClusterIssuesNothing(t *testing.T) {
 		for _, n := range nodes {
 			n.mustGenerate(1)
 		}
+		l.untilNewest()
 		other := l.server.Member().State().Position()
 		other.Nonce[0]++
 		if err := l.server.Member().Seal(t.Context(), other.Append(nil), "m9", "index 9 differs"); err != nil {
