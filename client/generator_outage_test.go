@@ -20,71 +20,73 @@ import (
 func TestGeneratorsWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	const window = 2 * time.Second
-	hosts := startHosts(t, 3, func(c *server.Config) { c.MaxWindow = window })
-	var all issued
-	waiting := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorHolder("waits"))
-	failing := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorHolder("fails"), client.WithGeneratorNoWait())
-	nextBy := func(g *client.Generator, deadline time.Time) error {
-		ctx, cancel := context.WithDeadline(t.Context(), deadline)
-		defer cancel()
-		id, err := g.Next(ctx)
-		if err == nil {
-			all.add(t, fmt.Sprintf("%p", g), id)
+	inBubble(t, func(t *testing.T) {
+		hosts := startHosts(t, 3, func(c *server.Config) { c.MaxWindow = window })
+		var all issued
+		waiting := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorHolder("waits"))
+		failing := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorHolder("fails"), client.WithGeneratorNoWait())
+		nextBy := func(g *client.Generator, deadline time.Time) error {
+			ctx, cancel := context.WithDeadline(t.Context(), deadline)
+			defer cancel()
+			id, err := g.Next(ctx)
+			if err == nil {
+				all.add(t, fmt.Sprintf("%p", g), id)
+			}
+			return err
 		}
-		return err
-	}
-	next := func(g *client.Generator) error { return nextBy(g, time.Now().Add(client.Patience)) }
-	for _, g := range []*client.Generator{waiting, failing} {
-		if err := next(g); err != nil { // all generators wait for the first window
-			t.Fatal(err)
+		next := func(g *client.Generator) error { return nextBy(g, time.Now().Add(client.Patience)) }
+		for _, g := range []*client.Generator{waiting, failing} {
+			if err := next(g); err != nil { // all generators wait for the first window
+				t.Fatal(err)
+			}
 		}
-	}
-	var ends []time.Time
-	for _, g := range []*client.Generator{waiting, failing} {
-		eventually(t, "the window is a long one", func() bool { return time.Until(g.Lanes()[0].ServeUntil) > window*3/4 })
-	}
-	for _, h := range hosts[:2] {
-		h.end(0)
-	}
-	for _, g := range []*client.Generator{waiting, failing} {
-		ends = append(ends, g.Lanes()[0].ServeUntil)
-	}
-	// Until the end of the window, no caller notices.
-	throughout(t, time.Until(ends[0]), func() {
-		if err := nextBy(waiting, ends[0]); err != nil && time.Now().Before(ends[0]) {
-			t.Fatal(err)
+		var ends []time.Time
+		for _, g := range []*client.Generator{waiting, failing} {
+			eventually(t, "the window is a long one", func() bool { return time.Until(g.Lanes()[0].ServeUntil) > window*3/4 })
 		}
-	})
-	eventually(t, "the generator without waiting fails", func() bool { return next(failing) != nil })
-	if early := time.Until(ends[1]); early > 0 {
-		t.Errorf("the generator failed %v before its window ended", early)
-	}
-	eventually(t, "both windows have ended", func() bool { return time.Now().After(ends[0]) })
-	err := next(failing)
-	var e *client.Error
-	if errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, client.ErrWindowEnded) || !errors.As(err, &e) || e.RetryAfter <= 0 {
-		t.Errorf("generator without waiting: %v", err)
-	}
-	deadline := time.Now().Add(500 * time.Millisecond)
-	err = nextBy(waiting, deadline)
-	if early := time.Until(deadline); early > 100*time.Millisecond || !errors.Is(err, client.ErrWindowEnded) {
-		t.Errorf("waiting generator: %v before its deadline, %v", early, err)
-	}
-
-	// Waiting callers get their IDs when the quorum is back.
-	var wg sync.WaitGroup
-	for range 10 {
-		wg.Go(func() {
-			if err := next(waiting); err != nil {
-				t.Error(err)
+		for _, h := range hosts[:2] {
+			h.end(0)
+		}
+		for _, g := range []*client.Generator{waiting, failing} {
+			ends = append(ends, g.Lanes()[0].ServeUntil)
+		}
+		// Until the end of the window, no caller notices.
+		throughout(t, time.Until(ends[0]), func() {
+			if err := nextBy(waiting, ends[0]); err != nil && time.Now().Before(ends[0]) {
+				t.Fatal(err)
 			}
 		})
-	}
-	for _, h := range hosts[:2] {
-		h.start()
-	}
-	wg.Wait()
-	eventually(t, "the generator without waiting issues again", func() bool { return next(failing) == nil })
+		eventually(t, "the generator without waiting fails", func() bool { return next(failing) != nil })
+		if early := time.Until(ends[1]); early > 0 {
+			t.Errorf("the generator failed %v before its window ended", early)
+		}
+		eventually(t, "both windows have ended", func() bool { return time.Now().After(ends[0]) })
+		err := next(failing)
+		var e *client.Error
+		if errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, client.ErrWindowEnded) || !errors.As(err, &e) || e.RetryAfter <= 0 {
+			t.Errorf("generator without waiting: %v", err)
+		}
+		deadline := time.Now().Add(500 * time.Millisecond)
+		err = nextBy(waiting, deadline)
+		if early := time.Until(deadline); early > 100*time.Millisecond || !errors.Is(err, client.ErrWindowEnded) {
+			t.Errorf("waiting generator: %v before its deadline, %v", early, err)
+		}
+
+		// Waiting callers get their IDs when the quorum is back.
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				if err := next(waiting); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for _, h := range hosts[:2] {
+			h.start()
+		}
+		wg.Wait()
+		eventually(t, "the generator without waiting issues again", func() bool { return next(failing) == nil })
+	})
 }
 
 // A call that comes while the first window is being granted waits for it.
