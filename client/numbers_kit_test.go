@@ -106,7 +106,7 @@ func (c *numberCluster) create(spec *snowraftv1.Sequence) {
 	eventually(c.t, "there is a leader for the sequence "+spec.GetName(), func() bool {
 		_, err = c.admin.CreateSequence(c.t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: spec})
 		reason := rpc.FromError(err).Reason
-		return err == nil || reason != rpc.NoLeader && reason != rpc.CommitUnknown
+		return err == nil || reason != rpc.NoLeader && reason != rpc.NotLeader && reason != rpc.CommitUnknown
 	})
 	if err != nil {
 		c.t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -47,9 +48,19 @@ func configureWithout(t *testing.T, n, unreached *node, create snowraftv1.AutoCr
 // configure sets the kind of sequence that an INCR creates, and returns the members that were not reached.
 func configure(t *testing.T, n *node, create snowraftv1.AutoCreate) (unreached []string) {
 	t.Helper()
-	resp, err := n.cluster.UpdateConfig(t.Context(), &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{RedisCreate: &create}})
+	var resp *snowraftv1.UpdateConfigResponse
+	var err error
+	until(t, "there is a leader for the configuration", func() bool {
+		resp, err = n.cluster.UpdateConfig(t.Context(), &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{RedisCreate: &create}})
+		return !leaderChanged(err)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return resp.GetUnreachedMembers()
+}
+
+// leaderChanged reports whether a call failed because the leader changed, as it may on a busy machine.
+func leaderChanged(err error) bool {
+	return slices.Contains([]string{rpc.NoLeader, rpc.NotLeader, rpc.CommitUnknown}, reason(err))
 }

@@ -109,7 +109,11 @@ func TestIncrementCreatesOnceItIsPermitted(t *testing.T) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		if created, err := behind.server.Create(t.Context(), "k"); err != nil || !created {
+		created, err := behind.server.Create(t.Context(), "k")
+		for leaderChanged(err) {
+			created, err = behind.server.Create(t.Context(), "k")
+		}
+		if err != nil || !created {
 			t.Errorf("Create() = %v, %v, want true", created, err)
 		}
 	}()

@@ -42,7 +42,7 @@ func TestManyIDs(t *testing.T) {
 func TestManyUUIDs(t *testing.T) {
 	t.Parallel()
 	f := clitest.NewAPI(t)
-	if lines := strings.Count(succeeds(t, "id", "--uuid", "-n", "200001", "--addr", f.Address), "\n"); lines != 200_001 {
+	if lines := strings.Count(succeeds(t, "id", "--uuid", "-n", "200001", "--addr", f.Address, "--timeout", "10m"), "\n"); lines != 200_001 {
 		t.Errorf("%d UUIDs, want 200001", lines)
 	}
 	var counts []uint32
