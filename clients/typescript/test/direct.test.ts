@@ -6,7 +6,7 @@ import { systemClock } from "../src/clock.js";
 import { Standing } from "../src/standing.js";
 import { Receipts } from "../src/receipts.js";
 import { vectors } from "./vectors.js";
-import { connect, failure, FakeMember, idsFrom, until, type Body } from "./fake.js";
+import { connect, failure, FakeMember, idsFrom, pass, until, type Body } from "./fake.js";
 
 test("a client sends nothing before its first call", async () => {
   const member = await FakeMember.start();
@@ -93,8 +93,8 @@ test("a lost reply is not repeated if a repetition may do harm", async () => {
 
 test("an effect that any try may have had is reported", async () => {
   let calls = 0;
-  const member = await FakeMember.start({ "/v1/sequences:next": () => (++calls === 1 ? "drop" : failure("NO_LEADER")) });
-  await assert.rejects(connect([member]).sequence("s").next({ timeoutMs: 1_000 }), { reason: "NO_LEADER", retry: true, unknown: true });
+  const member = await FakeMember.start({ "/v1/sequences:next": () => (pass(100_000), ++calls === 1 ? "drop" : failure("NO_LEADER")) });
+  await assert.rejects(connect([member]).sequence("s").next(), { reason: "NO_LEADER", retry: true, unknown: true });
 });
 
 test("without a leader, a change waits for one", async () => {
@@ -106,10 +106,10 @@ test("without a leader, a change waits for one", async () => {
 });
 
 test("the deadline of a call is sent, and its end reported with the reason", async () => {
-  const member = await FakeMember.start({ "/v1/ids:generate": () => failure("NO_LEADER") });
-  await assert.rejects(connect([member]).nextId({ timeoutMs: 1_000 }), { reason: "NO_LEADER", retry: true });
+  const member = await FakeMember.start({ "/v1/ids:generate": () => (pass(15_000), failure("NO_LEADER")) });
+  await assert.rejects(connect([member]).nextId({ timeoutMs: 40_000 }), { reason: "NO_LEADER", retry: true });
   const timeout = member.of("/v1/ids:generate")[0]?.headers["grpc-timeout"] as string;
-  assert.match(timeout, /^[1-5]\d\dm$/);
+  assert.match(timeout, /^(1\d|20)\d{3}m$/); // half of the time, for there may be another member
 });
 
 test("answers that break the protocol are discarded", async () => {

@@ -30,7 +30,6 @@ function drain(generator: Generator): { ids: bigint[]; reason: string } {
 
 test("a generator issues ascending IDs synchronously, and releases its worker", async () => {
   const leases = await Leases.start();
-  leases.windowMs = 600_000;
   const generator = leases.generator();
   assert.equal(reasonOf(generator), "WINDOW_ENDED");
   await generator.ready();
@@ -70,6 +69,7 @@ test("the grant of a lost reply is never used", async () => {
 
 test("an extension without an answer is repeated with its ID and its end, and the next one has a new ID", async () => {
   const leases = await Leases.start();
+  leases.windowMs = 400;
   leases.onExtend = (granted) => (leases.extended.length <= 2 ? "drop" : granted);
   const generator = leases.generator();
   await generator.ready();
@@ -84,6 +84,7 @@ test("an extension without an answer is repeated with its ID and its end, and th
 
 test("a late reply counts", async () => {
   const leases = await Leases.start();
+  leases.windowMs = 400;
   let answer: () => void = () => undefined;
   leases.onExtend = (granted) => new Promise((resolve) => {
     answer = () => resolve(granted);
@@ -93,8 +94,7 @@ test("a late reply counts", async () => {
   await until(() => leases.extended.length === 1 && reasonOf(generator) === "WINDOW_ENDED");
   leases.onExtend = (granted) => granted;
   answer();
-  await generator.ready();
-  generator.next();
+  await generator.nextAsync();
 });
 
 test("nothing is issued at or after the end of the window, while no member answers", async () => {
@@ -114,10 +114,10 @@ test("nothing is issued at or after the end of the window, while no member answe
 
 test("a worker that was lost is replaced, and not released", async () => {
   const leases = await Leases.start();
+  leases.windowMs = 400;
   leases.onExtend = (granted) => (leases.extended.length === 1 ? failure("WINDOW_MISMATCH", 10) : granted);
   const generator = leases.generator();
-  await generator.ready();
-  const before = generator.next();
+  const before = await generator.nextAsync();
   await until(() => generator.status().workers[0]?.worker === 2n);
   const after = await generator.nextAsync();
   assert.ok(after > before && workerOf(after) === 2n);
@@ -127,6 +127,7 @@ test("a worker that was lost is replaced, and not released", async () => {
 
 test("a generator stops at once when an extension says that the cluster is sealed", async () => {
   const leases = await Leases.start();
+  leases.windowMs = 400;
   const clock = new TestClock();
   const generator = leases.generator({ clock });
   await generator.ready();
@@ -143,7 +144,6 @@ test("a generator stops at once when an extension says that the cluster is seale
 
 test("a generator stops at once when the status says that the cluster is sealed, until it is made anew", async () => {
   const leases = await Leases.start();
-  leases.windowMs = 600_000;
   const clock = new TestClock();
   const generator = leases.generator({ clock });
   await generator.ready();
@@ -163,7 +163,6 @@ test("a generator stops at once when the status says that the cluster is sealed,
 
 test("a clock that is ahead, behind or before the epoch refuses until it is right", async () => {
   const leases = await Leases.start();
-  leases.windowMs = 600_000;
   const clock = new TestClock();
   const generator = leases.generator({ clock });
   await generator.ready();
@@ -181,7 +180,6 @@ test("a clock that is ahead, behind or before the epoch refuses until it is righ
 
 test("the clock of a member shows that this one is ahead", async () => {
   const leases = await Leases.start();
-  leases.windowMs = 600_000;
   leases.status = () => ({
     memberId: "m", leaderId: "m", clockAtMs: `${Date.now() - 60_000}`, clockOffsetMs: "0", observedClockAtMs: `${Date.now() - 60_000}`,
     config: { waitThresholdMs: "1000", maxClockOffsetMs: "500", rollback: "refuse" },
@@ -271,6 +269,7 @@ test("several lanes hold a worker each", async () => {
 
 test("nextAsync and batch wait for a window, and fail with the reason", async () => {
   const leases = await Leases.start();
+  leases.windowMs = 400;
   const generator = leases.generator();
   assert.equal(typeof await generator.nextAsync(), "bigint");
   assert.equal(new Set(await generator.batch(20_000)).size, 20_000);

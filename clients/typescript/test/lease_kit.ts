@@ -6,7 +6,7 @@ const epochMs = 1_735_689_600_000;
 /** Leases is a fake member that leases workers as a cluster does, unless a test takes over a request. */
 export class Leases {
   member!: FakeMember;
-  windowMs = 400;
+  windowMs = 600_000;
   readonly acquired: Body[] = [];
   readonly extended: Body[] = [];
   readonly released: Body[] = [];

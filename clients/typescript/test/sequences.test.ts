@@ -189,8 +189,7 @@ test("numbers of a period that has ended are not issued, unless the cluster has 
   cluster.change = (block) => ({ ...block, period: "2026-11-30", periodEndsAtMs: `${ends}` });
   const blocks = cluster.blocks(60_000);
   await blocks.take(1);
-  await until(() => Date.now() > ends);
-  assert.equal(blocks.available, 0);
+  await until(() => Date.now() > ends && blocks.available === 0); // later, if a block was granted meanwhile
   cluster.change = (block) => ({ ...block, first: "1", period: "2026-12-01", periodEndsAtMs: `${ends + 86_400_000}` });
   const { first, period } = await blocks.take(1);
   assert.deepEqual([first, period], [1n, "2026-12-01"]);

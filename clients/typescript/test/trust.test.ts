@@ -8,7 +8,7 @@ import { Client, SnowraftError, type ClientOptions } from "../src/index.js";
 import { pinOfToken } from "../src/token.js";
 import { pinOf, tlsOptions, trustOf, verifyChain } from "../src/trust.js";
 import { authority, leaf, type Issued } from "./certificates.js";
-import { FakeMember, idsFrom } from "./fake.js";
+import { FakeMember, idsFrom, patienceMs } from "./fake.js";
 import { vectors } from "./vectors.js";
 
 interface PinVectors {
@@ -67,7 +67,7 @@ async function secured(certificate: Issued, ca: Issued): Promise<{ server: Serve
 }
 
 function open(address: string, options: Partial<ClientOptions>): Client {
-  const client = new Client({ addresses: [address], timeoutMs: 2_000, ...options });
+  const client = new Client({ addresses: [address], timeoutMs: patienceMs, ...options });
   after(() => client.close());
   return client;
 }
