@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
-	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,7 +11,9 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
+	"github.com/snowraft/snowraft/internal/test/bubble"
 	"github.com/snowraft/snowraft/internal/test/clusterkit"
+	"github.com/snowraft/snowraft/internal/test/memnet"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -26,10 +27,17 @@ type remembering struct {
 // address returns the address at which the member listens.
 func (r remembering) address() string { return r.listener.Addr().String() }
 
+// inMemory runs a test in synthetic time, on a network in memory, so that a busy machine delays no answer of a process.
+func inMemory(t *testing.T, test func(t *testing.T, keys *trust.Keys, network *memnet.Host)) {
+	withAndWithoutSecret(t, func(t *testing.T, keys *trust.Keys) {
+		bubble.Test(t, func(t *testing.T) { test(t, keys, memnet.New().Host("127.0.0.1")) })
+	})
+}
+
 // run runs a process with an identity on an address.
-func run(t *testing.T, keys *trust.Keys, address string, m peer.Meta) remembering {
+func run(t *testing.T, keys *trust.Keys, network *memnet.Host, address string, m peer.Meta) remembering {
 	t.Helper()
-	listener, err := net.Listen("tcp", address)
+	listener, err := network.Listen(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +46,7 @@ func run(t *testing.T, keys *trust.Keys, address string, m peer.Meta) rememberin
 	var mu sync.Mutex
 	met, at := make(map[string]peer.Meta), make(map[string]string)
 	node := agreeing(m)
+	node.Connect = network.DialContext
 	node.NoteMet = func(m peer.Meta, address string) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -83,13 +92,13 @@ func (r remembering) meets(other remembering) error {
 // Of two processes with one data directory, the later one is refused as long as the first is alive, whether the later one dials
 // or is dialed.
 func TestCopyOfAMemberIsRefused(t *testing.T) {
-	withAndWithoutSecret(t, func(t *testing.T, keys *trust.Keys) {
-		other := run(t, keys, "127.0.0.1:0", clusterkit.NewMeta())
-		first := run(t, keys, "127.0.0.1:0", clusterkit.NewMeta())
+	inMemory(t, func(t *testing.T, keys *trust.Keys, network *memnet.Host) {
+		other := run(t, keys, network, "127.0.0.1:0", clusterkit.NewMeta())
+		first := run(t, keys, network, "127.0.0.1:0", clusterkit.NewMeta())
 		if err := other.meets(first); err != nil {
 			t.Fatal(err)
 		}
-		second := run(t, keys, "127.0.0.1:0", clusterkit.Restarted(first.Self()))
+		second := run(t, keys, network, "127.0.0.1:0", clusterkit.Restarted(first.Self()))
 		for range 3 {
 			if err := second.meets(other); !errors.Is(err, peer.ErrDuplicate) {
 				t.Errorf("the copy dials: %v, want %v", err, peer.ErrDuplicate)
@@ -122,11 +131,11 @@ func TestCopyOfAMemberIsRefused(t *testing.T) {
 
 // A process that is killed and started again is not a copy, even if it restarts often, at once, or at another address.
 func TestRestartedMemberIsNoCopy(t *testing.T) {
-	withAndWithoutSecret(t, func(t *testing.T, keys *trust.Keys) {
-		others := []remembering{run(t, keys, "127.0.0.1:0", clusterkit.NewMeta()), run(t, keys, "127.0.0.1:0", clusterkit.NewMeta())}
+	inMemory(t, func(t *testing.T, keys *trust.Keys, network *memnet.Host) {
+		others := []remembering{run(t, keys, network, "127.0.0.1:0", clusterkit.NewMeta()), run(t, keys, network, "127.0.0.1:0", clusterkit.NewMeta())}
 		m, address := clusterkit.NewMeta(), "127.0.0.1:0"
 		for i := range 20 {
-			r := run(t, keys, address, m)
+			r := run(t, keys, network, address, m)
 			for _, other := range others {
 				met := []error{r.meets(other), other.meets(r)}
 				if err := errors.Join(met...); err != nil {
@@ -145,23 +154,23 @@ func TestRestartedMemberIsNoCopy(t *testing.T) {
 // A process that was paused while its copy was started counts as the later one when it wakes up. It is accepted again when the
 // copy stops.
 func TestPausedAndReplacedMemberIsRefused(t *testing.T) {
-	withAndWithoutSecret(t, func(t *testing.T, keys *trust.Keys) {
-		other := run(t, keys, "127.0.0.1:0", clusterkit.NewMeta())
-		first := run(t, keys, "127.0.0.1:0", clusterkit.NewMeta())
+	inMemory(t, func(t *testing.T, keys *trust.Keys, network *memnet.Host) {
+		other := run(t, keys, network, "127.0.0.1:0", clusterkit.NewMeta())
+		first := run(t, keys, network, "127.0.0.1:0", clusterkit.NewMeta())
 		if err := other.meets(first); err != nil {
 			t.Fatal(err)
 		}
 		_ = first.Close()
-		silent, err := net.Listen("tcp", first.address()) // connections open and carry no answer
+		silent, err := network.Listen(t.Context(), "tcp", first.address()) // connections open and carry no answer
 		if err != nil {
 			t.Fatal(err)
 		}
-		second := run(t, keys, "127.0.0.1:0", clusterkit.Restarted(first.Self()))
+		second := run(t, keys, network, "127.0.0.1:0", clusterkit.Restarted(first.Self()))
 		if err := errors.Join(second.meets(other), other.meets(second)); err != nil {
 			t.Fatalf("the process that replaces a paused one: %v", err)
 		}
 		_ = silent.Close()
-		woken := run(t, keys, first.address(), first.Self())
+		woken := run(t, keys, network, first.address(), first.Self())
 		if err := woken.meets(other); !errors.Is(err, peer.ErrDuplicate) {
 			t.Errorf("the process that woke up: %v, want %v", err, peer.ErrDuplicate)
 		}
