@@ -52,7 +52,7 @@ def test_each_id_goes_to_one_caller(source: Source) -> None:
 
 def test_outage_is_outlasted_and_then_told(source: Source) -> None:
     with Client(source.member.address, timeout=0.3) as client, client.buffer(50) as buffer:
-        buffer.ready()
+        buffer.ready(300)
         eventually(lambda: buffer.stats().level >= 50)
         source.refusal = refuse("NO_LEADER")
         for _ in range(50):
@@ -62,7 +62,7 @@ def test_outage_is_outlasted_and_then_told(source: Source) -> None:
                 buffer.next(timeout=0)
         assert raised.value.reason in ("NO_LEADER", "UNAVAILABLE") and raised.value.retry
         source.refusal = None
-        assert buffer.next()
+        assert buffer.next(timeout=300)
 
 
 def test_old_ids_are_dropped(source: Source) -> None:
