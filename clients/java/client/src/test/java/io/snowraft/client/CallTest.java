@@ -26,10 +26,27 @@ import org.junit.jupiter.api.function.Executable;
 class CallTest {
     private static final String IDS = "/v1/ids:generate";
     private static final String NEXT = "/v1/sequences:setNext";
+    /** A call whose tries have no time limit of their own, and that may be repeated. */
+    private static final String CREATE = "/v1/sequences";
+
+    /** A limit that only bounds a hang. */
+    private static final Duration LIMIT = Duration.ofMinutes(5);
 
     private static SnowraftClient client(FakeMember... members) {
         return SnowraftClient.builder().addresses(java.util.Arrays.stream(members).map(FakeMember::address).toArray(String[]::new))
-                .timeout(Duration.ofSeconds(3)).build();
+                .timeout(LIMIT).build();
+    }
+
+    /** Returns the error of a call that a member answers with errors until its time has passed. */
+    private static SnowraftException failure(FakeMember member) {
+        for (Duration limit = Duration.ofMillis(200);; limit = limit.multipliedBy(2)) {
+            try (SnowraftClient client = SnowraftClient.builder().addresses(member.address()).timeout(limit).build()) {
+                SnowraftException e = assertThrows(SnowraftException.class, client::nextId);
+                if (e.reason() != Reason.TIMEOUT || limit.compareTo(LIMIT) > 0) { // otherwise no answer came in time, on a busy machine
+                    return e;
+                }
+            }
+        }
     }
 
     @Test
@@ -66,14 +83,14 @@ class CallTest {
 
     @Test
     void refusalIsNotRepeated() throws Exception {
-        try (FakeMember member = new FakeMember(new FakeCluster().on(IDS, r -> FakeMember.error(403, "PERMISSION_DENIED")));
+        try (FakeMember member = new FakeMember(new FakeCluster().on(CREATE, r -> FakeMember.error(403, "PERMISSION_DENIED")));
                 SnowraftClient client = client(member)) {
-            SnowraftException e = assertThrows(SnowraftException.class, client::nextId);
+            SnowraftException e = assertThrows(SnowraftException.class, () -> client.createSequence("s", SequenceSpec.of()));
             assertEquals(Reason.PERMISSION_DENIED, e.reason());
             assertEquals("snowraft: " + member.address() + ": because of PERMISSION_DENIED [PERMISSION_DENIED]", e.getMessage());
             assertEquals(member.address(), e.member());
             assertFalse(e.retry() || e.unknown());
-            assertEquals(1, member.requests(IDS).size());
+            assertEquals(1, member.requests(CREATE).size());
         }
     }
 
@@ -95,9 +112,8 @@ class CallTest {
 
     @Test
     void timeLimitHoldsAndTellsTheObstacle() throws Exception {
-        try (FakeMember member = new FakeMember(r -> FakeMember.error(503, "NO_LEADER"));
-                SnowraftClient client = SnowraftClient.builder().addresses(member.address()).timeout(Duration.ofMillis(200)).build()) {
-            SnowraftException e = assertThrows(SnowraftException.class, client::nextId);
+        try (FakeMember member = new FakeMember(r -> FakeMember.error(503, "NO_LEADER"))) {
+            SnowraftException e = failure(member);
             assertEquals(Reason.NO_LEADER, e.reason());
             assertTrue(e.getMessage().endsWith(" (the time limit passed) [NO_LEADER]"), e.getMessage());
             assertTrue(e.retry());
@@ -126,15 +142,15 @@ class CallTest {
                 FakeMember.answer(404, "404 page not found"), "not a Snowraft member: HTTP status 404; use the port for HTTP, 7701 by default");
         for (Map.Entry<String, String> t : texts.entrySet()) {
             try (FakeMember port = new FakeMember(r -> t.getKey());
-                    SnowraftClient client = SnowraftClient.builder().addresses(port.address()).timeout(Duration.ofMinutes(1)).build()) {
-                for (Executable call : List.<Executable>of(client::nextId, () -> client.sequence("s").setNext(5, false))) {
+                    SnowraftClient client = SnowraftClient.builder().addresses(port.address()).timeout(LIMIT).build()) {
+                for (Executable call : List.<Executable>of(() -> client.createSequence("s", SequenceSpec.of()), () -> client.sequence("s").setNext(5, false))) {
                     SnowraftException e = assertThrows(SnowraftException.class, call);
                     assertEquals("snowraft: " + port.address() + ": " + t.getValue() + " [UNAVAILABLE]", e.getMessage());
                     assertEquals(Reason.UNAVAILABLE, e.reason());
                     assertFalse(e.retry() || e.unknown());
                     assertNull(e.getCause());
                 }
-                assertEquals(1, port.requests(IDS).size());
+                assertEquals(2, port.requests("/v1/sequences").size());
             }
         }
     }
@@ -151,9 +167,8 @@ class CallTest {
 
     @Test
     void brokenConnectionIsNotATimeLimit() throws Exception {
-        try (FakeMember broken = new FakeMember(r -> null);
-                SnowraftClient client = SnowraftClient.builder().addresses(broken.address()).timeout(Duration.ofMillis(200)).build()) {
-            SnowraftException e = assertThrows(SnowraftException.class, client::nextId);
+        try (FakeMember broken = new FakeMember(r -> null)) {
+            SnowraftException e = failure(broken);
             assertEquals(Reason.UNAVAILABLE, e.reason());
             assertTrue(e.unknown(), "a member may have done it");
         }
@@ -252,7 +267,7 @@ class CallTest {
             };
             try (FakeMember seed = new FakeMember(new FakeCluster().on("/v1/members", members)); SnowraftClient client = client(seed)) {
                 client.sequence("s").next();
-                assertTrue(asked.await(5, TimeUnit.SECONDS));
+                assertTrue(asked.await(LIMIT.toSeconds(), TimeUnit.SECONDS));
                 for (int i = 0; learned.requests().isEmpty(); i++) {
                     assertTrue(i < 10_000, "the leader is never called");
                     client.sequence("s").next();
@@ -267,9 +282,9 @@ class CallTest {
         FakeCluster cluster = new FakeCluster();
         cluster.on("/v1/members", r -> FakeMember.ok("{\"members\":[],\"receipt\":\"" + receipt + "\"}"));
         try (FakeMember member = new FakeMember(cluster); SnowraftClient client = client(member)) {
-            client.ready(Duration.ofSeconds(3));
+            client.ready(LIMIT);
             int before = member.requests("/v1/members").size();
-            client.ready(Duration.ofSeconds(3));
+            client.ready(LIMIT);
             List<FakeMember.Request> asked = member.requests("/v1/members");
             assertTrue(asked.get(0).head().contains("Snowraft-Receipt: \r\n"), "empty at first");
             assertTrue(asked.stream().skip(before).anyMatch(r -> r.head().contains("Snowraft-Receipt: " + receipt + "\r\n")));
@@ -288,7 +303,7 @@ class CallTest {
         })) {
             SnowraftClient client = client(silent);
             var future = client.nextIdAsync();
-            assertTrue(asked.await(5, TimeUnit.SECONDS));
+            assertTrue(asked.await(LIMIT.toSeconds(), TimeUnit.SECONDS));
             client.close();
             CompletionException e = assertThrows(CompletionException.class, future::join);
             assertEquals(Reason.CLOSED, ((SnowraftException) e.getCause()).reason());
@@ -323,7 +338,7 @@ class CallTest {
             Sequence sequence = client.sequence("s");
             List<java.util.concurrent.CompletableFuture<Long>> futures = new ArrayList<>();
             futures.add(sequence.nextAsync());
-            assertTrue(first.await(5, TimeUnit.SECONDS));
+            assertTrue(first.await(LIMIT.toSeconds(), TimeUnit.SECONDS));
             for (int i = 0; i < 99; i++) {
                 futures.add(sequence.nextAsync());
             }
@@ -348,10 +363,10 @@ class CallTest {
         try (FakeMember member = new FakeMember(cluster); SnowraftClient client = client(member)) {
             Thread leader = new Thread(() -> assertEquals(Reason.INTERRUPTED, assertThrows(SnowraftException.class, client::nextId).reason()));
             leader.start();
-            assertTrue(first.await(5, TimeUnit.SECONDS));
+            assertTrue(first.await(LIMIT.toSeconds(), TimeUnit.SECONDS));
             leader.interrupt();
             go.countDown();
-            leader.join(5000);
+            leader.join(LIMIT.toMillis());
             assertFalse(leader.isAlive());
         }
     }

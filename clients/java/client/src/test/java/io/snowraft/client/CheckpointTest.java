@@ -13,7 +13,7 @@ import org.crac.Resource;
 import org.junit.jupiter.api.Test;
 
 class CheckpointTest {
-    private static final Duration LIMIT = Duration.ofSeconds(10);
+    private static final Duration LIMIT = Duration.ofMinutes(5);
 
     @Test
     void checkpointGivesUpAllThatCopiesMustNotShare() throws Exception {
