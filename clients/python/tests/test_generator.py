@@ -14,6 +14,7 @@ from fake import Call, Member, refuse
 from kit import FakeClock, eventually
 
 from snowraft import Client, Generator, SnowraftError, SystemClock
+from snowraft._watch import Reading, Watch
 
 LAYOUT = {
     "name": "default",
@@ -465,3 +466,21 @@ def test_close_without_a_worker_ends_the_search_for_a_layout() -> None:
         gate.set()
         opener.join(300)
         assert not opener.is_alive() and calls.count("/v1/layouts/default") == 1
+
+
+def test_wait_between_the_readings_of_two_clocks_is_no_jump() -> None:
+    class Waits(FakeClock):
+        waits = 3
+
+        def wall_ns(self) -> int:
+            wall, self.waits = super().wall_ns(), self.waits - 1
+            if self.waits >= 0:
+                self.pass_ms(700)
+            return wall
+
+    clock = Waits()
+    watch = Watch(clock)
+    clock.pass_ms(60_000)
+    assert watch.check(watch.now()) is None
+    clock.waits = 1
+    assert watch.now() == Reading(clock.wall, clock.mono)

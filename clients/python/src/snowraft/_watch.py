@@ -6,6 +6,7 @@ granted already, so a wrong clock costs availability or the order of IDs.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from .errors import SnowraftError
 
 _PEER_MAX_AGE = 30_000  # ms for which the answer of a member counts
 _MS = 1_000_000
+_EXACT_NS = 5_000_000  # greatest time between readings of the clocks at one moment
+_READINGS = 10  # most readings for an exact one
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,15 @@ class Watch:
         self._lock = threading.RLock()
 
     def now(self) -> Reading:
-        """Reads the clocks."""
-        return Reading(self._wall_ns() // _MS, self._monotonic_ns() // _MS)
+        """Reads the clocks at one moment: it reads them again if the thread had to wait between the readings."""
+        best, reading = math.inf, Reading(0, 0)
+        for _ in range(_READINGS):
+            before, wall, mono = self._monotonic_ns(), self._wall_ns(), self._monotonic_ns()
+            if mono - before < best:
+                best, reading = mono - before, Reading(wall // _MS, mono // _MS)
+            if best <= _EXACT_NS:
+                break
+        return reading
 
     def _bound(self, now: Reading) -> None:
         self.low = self.observed - self.limits.threshold
