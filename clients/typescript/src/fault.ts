@@ -1,7 +1,8 @@
 import { SnowraftError } from "./errors.js";
+import { expectsTls, type Answer } from "./http11.js";
 import { mayBeDone, repeatOf, type Repeat } from "./reasons.js";
 import type { Rule } from "./rules.js";
-import { expectsTls, type Answer, type TransportError } from "./transport.js";
+import type { TransportError } from "./transport.js";
 import type { Json } from "./wire.js";
 
 /** Fault is the failure of one try of a call. */
