@@ -45,7 +45,7 @@ export class Coalescer<A> {
   readonly #mostCount: number;
   #open: Batch<A> | undefined;
   #inFlight = 0;
-  #fresh = 0;
+  readonly #fresh = new Set<Batch<A>>(); // in flight and not overdue
   #scheduled = false;
 
   /** divides reports whether an error of a shared request need not apply to each of its callers: then each makes a call of its own. */
@@ -86,31 +86,34 @@ export class Coalescer<A> {
 
   /** Begins the open batch once all callers that run now have joined. */
   #schedule(): void {
-    if (this.#open !== undefined && !this.#scheduled && this.#fresh < window && this.#inFlight < mostInFlight) {
+    if (!this.#scheduled && this.#mayBegin()) {
       this.#scheduled = true;
       process.nextTick(() => {
         this.#scheduled = false;
-        if (this.#open !== undefined) {
+        if (this.#mayBegin()) {
           this.#begin();
         }
       });
     }
   }
 
+  /**
+   * Whether the open batch may begin now. A second request serves as many callers as the first: otherwise the callers of a small
+   * request would begin another small one after each answer, and never join the others.
+   */
+  #mayBegin(): boolean {
+    const [first] = this.#fresh;
+    return this.#open !== undefined && this.#inFlight < mostInFlight && this.#fresh.size < window &&
+      (first === undefined || this.#open.callers.length >= first.callers.length);
+  }
+
   #begin(): void {
     const batch = this.#open as Batch<A>;
     this.#open = undefined;
     this.#inFlight++;
-    this.#fresh++;
-    let fresh = true;
-    const age = (): void => {
-      if (fresh) {
-        fresh = false;
-        this.#fresh--;
-      }
-    };
+    this.#fresh.add(batch);
     const timer = setTimeout(() => {
-      age();
+      this.#fresh.delete(batch);
       this.#schedule();
     }, overdueMs);
     const impatient = batch.callers.filter((caller) => caller.deadline < batch.deadline - similarMs)
@@ -118,7 +121,7 @@ export class Coalescer<A> {
     const end = (error?: SnowraftError): void => {
       clearTimeout(timer);
       impatient.forEach(clearTimeout);
-      age();
+      this.#fresh.delete(batch);
       this.#inFlight--;
       this.#schedule();
       this.#emit({ type: "batch", callers: batch.callers.length, count: batch.count, ...(error === undefined ? {} : { error }) });

@@ -44,7 +44,11 @@ export class Sequence {
 
   /** Returns the next number. */
   async next(options: OnceOptions = {}): Promise<bigint> {
-    return (await this.take(1, options)).first;
+    if (options.requestId !== undefined) {
+      return (await this.#once(1, options.requestId, options)).first;
+    }
+    const { answer, offset } = await this.#calls.take(1, options);
+    return answer.at(offset);
   }
 
   /** Returns the next count numbers, 1 to 1,000,000, in one run. If fewer are left, it takes none: SEQUENCE_EXHAUSTED. */

@@ -1,0 +1,80 @@
+// How callers share requests, without members.
+import assert from "node:assert/strict";
+import { setImmediate as turn } from "node:timers/promises";
+import { test, type TestContext } from "node:test";
+import { Coalescer } from "../src/coalescer.js";
+
+/** Script holds a coalescer, whose requests end when the test says so, and whose timers run when it says so. */
+function script(t: TestContext) {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const counts: number[] = [];
+  const answers: (() => void)[] = [];
+  const fetch = (count: number): Promise<number> => new Promise((resolve) => {
+    counts.push(count);
+    answers.push(() => resolve(count));
+  });
+  const coalescer = new Coalescer(fetch, () => false, 10_000, () => undefined, 1_000);
+  return {
+    coalescer,
+    counts,
+    join: async (callers: number): Promise<void> => {
+      Array.from({ length: callers }, () => void coalescer.take(1, {}));
+      await turn();
+    },
+    answer: async (request: number): Promise<void> => {
+      answers[request]?.();
+      await turn();
+    },
+    pass: async (ms: number): Promise<void> => {
+      t.mock.timers.tick(ms);
+      await turn();
+    },
+  };
+}
+
+test("two requests are in flight at most, and the second serves as many callers as the first", async (t) => {
+  const { counts, join, answer } = script(t);
+  await join(1);
+  await join(1);
+  await join(2);
+  assert.deepEqual(counts, [1, 1]);
+  await answer(0);
+  assert.deepEqual(counts, [1, 1, 2]);
+  await join(1);
+  await answer(1);
+  assert.deepEqual(counts, [1, 1, 2], "one caller waits for the request of two");
+  await join(1);
+  assert.deepEqual(counts, [1, 1, 2, 2], "two callers do not");
+  await join(1);
+  await answer(2);
+  assert.deepEqual(counts, [1, 1, 2, 2], "the other request of two is in flight");
+  await answer(3);
+  assert.deepEqual(counts, [1, 1, 2, 2, 1]);
+});
+
+test("callers that came apart join again", async (t) => {
+  const { coalescer, counts, answer } = script(t);
+  const call = async (): Promise<void> => {
+    for (;;) {
+      await coalescer.take(1, {});
+    }
+  };
+  void call();
+  await turn();
+  Array.from({ length: 63 }, () => void call());
+  await turn();
+  await answer(0);
+  await answer(1);
+  await answer(2);
+  assert.deepEqual(counts, [1, 63, 64, 64]);
+});
+
+test("after 5 ms, a request without an answer makes no caller wait", async (t) => {
+  const { counts, join, pass } = script(t);
+  await join(10);
+  await join(1);
+  await pass(4);
+  assert.deepEqual(counts, [10]);
+  await pass(1);
+  assert.deepEqual(counts, [10, 1]);
+});
