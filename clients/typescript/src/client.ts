@@ -41,6 +41,14 @@ const defaultTimeoutMs = 10_000;
 const optionNames: readonly (keyof ClientOptions)[] =
   ["addresses", "token", "pin", "ca", "caFile", "tls", "timeoutMs", "logger", "onEvent"];
 
+function readCa(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw invalid(`caFile cannot be read: ${(error as Error).message}`);
+  }
+}
+
 interface Closable {
   close(options?: CallOptions): Promise<void>;
 }
@@ -70,7 +78,7 @@ export class Client {
     }
     const { addresses } = options;
     const seeds = seedsOf(typeof addresses === "string" ? addresses.split(",").map((address) => address.trim()) : addresses);
-    const ca = options.caFile === undefined ? options.ca : readFileSync(options.caFile, "utf8");
+    const ca = options.caFile === undefined ? options.ca : readCa(options.caFile);
     const trust = trustOf({ ...options, ca });
     this.#emit = sinkOf(options.logger, options.onEvent);
     this.#caller = new Caller(seeds, new Transport(trust), timeoutMs, this.#emit);

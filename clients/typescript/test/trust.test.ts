@@ -147,4 +147,5 @@ test("errors of credentials do not show the token", () => {
   assert.throws(() => new Client({ addresses: ["a"], token: wrong }), (error) => SnowraftError.is(error) && !error.message.includes(wrong));
   assert.throws(() => new Client({ addresses: ["a"], pin: "short" }), { reason: "INVALID_ARGUMENT" });
   assert.throws(() => new Client({ addresses: ["a"], ca: "none" }), { reason: "INVALID_ARGUMENT" });
+  assert.throws(() => new Client({ addresses: ["a"], caFile: "/none/ca.pem" }), { reason: "INVALID_ARGUMENT", message: /caFile cannot be read: .*\/none\/ca.pem/ });
 });
