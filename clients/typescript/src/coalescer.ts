@@ -8,29 +8,50 @@ const window = 2;
 /** The time after which a request without an answer no longer counts for the window. */
 const overdueMs = 5;
 const mostInFlight = 64;
-/** Callers whose time limits differ by less share that of the request. */
+/** A caller waits for at most this much longer than its time limit, to share that of others. */
 const similarMs = 50;
 /** The greatest count of a shared request of one caller: a greater one would delay the others. */
 const mostShared = 1_000;
 
-/** Share is a caller's part of an answer: the items from offset on. */
-export interface Share<A> {
-  readonly answer: A;
-  readonly offset: number;
+/** Cohort is callers of a batch with similar time limits. They wait for one promise, which costs less than one for each. */
+class Cohort<A> {
+  readonly answer: Promise<A>;
+  readonly first: number; // deadline of the first caller, and the earliest one
+  deadline: number; // the latest one
+  resolve!: (answer: A) => void;
+  reject!: (error: unknown) => void;
+
+  constructor(deadline: number) {
+    this.first = this.deadline = deadline;
+    this.answer = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
 }
 
-interface Caller<A> {
-  readonly count: number;
-  readonly offset: number;
-  readonly deadline: number;
-  readonly resolve: (share: Share<A>) => void;
-  readonly reject: (error: unknown) => void;
-}
+/** Batch is a shared request and those that wait for its answer. */
+class Batch<A> {
+  readonly cohorts: Cohort<A>[] = [];
+  callers = 0;
+  count = 0;
+  deadline = 0;
 
-interface Batch<A> {
-  readonly callers: Caller<A>[];
-  count: number;
-  deadline: number;
+  /** Adds a caller and returns its cohort. */
+  join(count: number, deadline: number): Cohort<A> {
+    this.callers++;
+    this.count += count;
+    this.deadline = Math.max(this.deadline, deadline);
+    for (const cohort of this.cohorts) {
+      if (deadline >= cohort.first && deadline < cohort.first + similarMs) {
+        cohort.deadline = Math.max(cohort.deadline, deadline);
+        return cohort;
+      }
+    }
+    const cohort = new Cohort<A>(deadline);
+    this.cohorts.push(cohort);
+    return cohort;
+  }
 }
 
 /**
@@ -60,28 +81,28 @@ export class Coalescer<A> {
     this.#mostCount = mostCount;
   }
 
-  /** Requests count items. */
-  async take(count: number, options: CallOptions): Promise<Share<A>> {
+  /** Requests count items, and returns the part of an answer that has them from offset on. */
+  async take<P>(count: number, options: CallOptions, part: (answer: A, offset: number, count: number) => P): Promise<P> {
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
     if (count > mostShared) {
-      return { answer: await this.#fetch(count, timeoutMs), offset: 0 };
+      return part(await this.#fetch(count, timeoutMs), 0, count);
     }
-    try {
-      return await new Promise((resolve, reject) => this.#join(count, performance.now() + timeoutMs, resolve, reject));
-    } catch (error) {
-      throw own(error);
-    }
-  }
-
-  #join(count: number, deadline: number, resolve: Caller<A>["resolve"], reject: Caller<A>["reject"]): void {
+    const deadline = performance.now() + timeoutMs;
     if (this.#open !== undefined && this.#open.count + count > this.#mostCount) {
       this.#begin();
     }
-    const open = (this.#open ??= { callers: [], count: 0, deadline: 0 });
-    open.deadline = Math.max(open.deadline, deadline);
-    open.callers.push({ count, offset: open.count, deadline, resolve, reject });
-    open.count += count;
+    const batch = (this.#open ??= new Batch());
+    const offset = batch.count;
+    const cohort = batch.join(count, deadline);
     this.#schedule();
+    try {
+      return part(await cohort.answer, offset, count);
+    } catch (error) {
+      if (batch.callers > 1 && this.#divides(error)) {
+        return part(await this.#fetch(count, deadline - performance.now()), 0, count);
+      }
+      throw own(error);
+    }
   }
 
   /** Begins the open batch once all callers that run now have joined. */
@@ -104,7 +125,7 @@ export class Coalescer<A> {
   #mayBegin(): boolean {
     const [first] = this.#fresh;
     return this.#open !== undefined && this.#inFlight < mostInFlight && this.#fresh.size < window &&
-      (first === undefined || this.#open.callers.length >= first.callers.length);
+      (first === undefined || this.#open.callers >= first.callers);
   }
 
   #begin(): void {
@@ -116,32 +137,22 @@ export class Coalescer<A> {
       this.#fresh.delete(batch);
       this.#schedule();
     }, overdueMs);
-    const impatient = batch.callers.filter((caller) => caller.deadline < batch.deadline - similarMs)
-      .map((caller) => setTimeout(() => caller.reject(late()), caller.deadline - performance.now()));
+    const impatient = batch.cohorts.filter((cohort) => cohort.deadline < batch.deadline)
+      .map((cohort) => setTimeout(() => cohort.reject(late()), cohort.deadline - performance.now()));
     const end = (error?: SnowraftError): void => {
       clearTimeout(timer);
       impatient.forEach(clearTimeout);
       this.#fresh.delete(batch);
       this.#inFlight--;
       this.#schedule();
-      this.#emit({ type: "batch", callers: batch.callers.length, count: batch.count, ...(error === undefined ? {} : { error }) });
+      this.#emit({ type: "batch", callers: batch.callers, count: batch.count, ...(error === undefined ? {} : { error }) });
     };
     this.#fetch(batch.count, batch.deadline - performance.now()).then((answer) => {
       end();
-      for (const caller of batch.callers) {
-        caller.resolve({ answer, offset: caller.offset });
-      }
+      batch.cohorts.forEach((cohort) => cohort.resolve(answer));
     }, (error: unknown) => {
       end(SnowraftError.is(error) ? error : undefined);
-      const divided = batch.callers.length > 1 && this.#divides(error);
-      for (const caller of batch.callers) {
-        if (divided) {
-          this.#fetch(caller.count, caller.deadline - performance.now())
-            .then((answer) => caller.resolve({ answer, offset: 0 }), caller.reject);
-        } else {
-          caller.reject(error);
-        }
-      }
+      batch.cohorts.forEach((cohort) => cohort.reject(error));
     });
   }
 }

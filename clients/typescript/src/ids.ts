@@ -36,15 +36,13 @@ export class Ids {
     return this.#caller.timeoutMs;
   }
 
-  async next(options: CallOptions): Promise<bigint> {
-    const { answer, offset } = await this.#calls.take(1, options);
-    return at(answer, offset);
+  next(options: CallOptions): Promise<bigint> {
+    return this.#calls.take(1, options, at);
   }
 
   async batch(count: number, options: CallOptions): Promise<bigint[]> {
     checkCount(count, mostIds, "IDs");
-    const { answer, offset } = await this.#calls.take(count, options);
-    return idsOf(answer, offset, count);
+    return await this.#calls.take(count, options, idsOf);
   }
 
   /** Requests IDs greater than after, in a request of their own. */

@@ -44,11 +44,9 @@ export class Sequence {
 
   /** Returns the next number. */
   async next(options: OnceOptions = {}): Promise<bigint> {
-    if (options.requestId !== undefined) {
-      return (await this.#once(1, options.requestId, options)).first;
-    }
-    const { answer, offset } = await this.#calls.take(1, options);
-    return answer.at(offset);
+    return options.requestId === undefined
+      ? await this.#calls.take(1, options, numberAt)
+      : (await this.#once(1, options.requestId, options)).first;
   }
 
   /** Returns the next count numbers, 1 to 1,000,000, in one run. If fewer are left, it takes none: SEQUENCE_EXHAUSTED. */
@@ -57,8 +55,7 @@ export class Sequence {
     if (options.requestId !== undefined) {
       return this.#once(count, options.requestId, options);
     }
-    const { answer, offset } = await this.#calls.take(count, options);
-    return answer.part(offset, count);
+    return await this.#calls.take(count, options, part);
   }
 
   /** Returns the next number as text, in the format of the sequence; in decimal without one. */
@@ -72,8 +69,7 @@ export class Sequence {
     if (options.requestId !== undefined) {
       return textsOf(await this.#once(count, options.requestId, options));
     }
-    const { answer, offset } = await this.#texts.take(count, options);
-    return textsOf(answer.part(offset, count));
+    return textsOf(await this.#texts.take(count, options, part));
   }
 
   /** Returns the last number that was issued; undefined before the first one. */
@@ -106,6 +102,14 @@ export class Sequence {
     }, options);
     return numbersOf(answer, count);
   }
+}
+
+function numberAt(numbers: Numbers, index: number): bigint {
+  return numbers.at(index);
+}
+
+function part(numbers: Numbers, from: number, count: number): Numbers {
+  return numbers.part(from, count);
 }
 
 function textsOf(numbers: Numbers): string[] {

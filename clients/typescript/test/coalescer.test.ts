@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { test, type TestContext } from "node:test";
 import { Coalescer } from "../src/coalescer.js";
+import type { SnowraftError } from "../src/index.js";
 
 /** Script holds a coalescer, whose requests end when the test says so, and whose timers run when it says so. */
 function script(t: TestContext) {
@@ -18,7 +19,7 @@ function script(t: TestContext) {
     coalescer,
     counts,
     join: async (callers: number): Promise<void> => {
-      Array.from({ length: callers }, () => void coalescer.take(1, {}));
+      Array.from({ length: callers }, () => void coalescer.take(1, {}, () => undefined));
       await turn();
     },
     answer: async (request: number): Promise<void> => {
@@ -56,7 +57,7 @@ test("callers that came apart join again", async (t) => {
   const { coalescer, counts, answer } = script(t);
   const call = async (): Promise<void> => {
     for (;;) {
-      await coalescer.take(1, {});
+      await coalescer.take(1, {}, () => undefined);
     }
   };
   void call();
@@ -77,4 +78,33 @@ test("after 5 ms, a request without an answer makes no caller wait", async (t) =
   assert.deepEqual(counts, [10]);
   await pass(1);
   assert.deepEqual(counts, [10, 1]);
+});
+
+test("each caller waits as long as its time limit says, and the others get their parts", async (t) => {
+  const { coalescer, answer, pass } = script(t);
+  const ends: string[] = [];
+  [1, 30, 1e6, 1e7, 1e6, 30, 1].forEach((timeoutMs, i) => {
+    void coalescer.take(1, { timeoutMs }, (_, offset) => `part ${offset}`)
+      .then((part) => ends.push(`${i}: ${part}`), (error: SnowraftError) => ends.push(`${i}: ${error.reason}`));
+  });
+  await turn();
+  await pass(1e5);
+  assert.deepEqual(ends.sort(), ["0: TIMEOUT", "1: TIMEOUT", "5: TIMEOUT", "6: TIMEOUT"]);
+  await pass(1e6);
+  await answer(0);
+  assert.deepEqual(ends.sort().slice(2), ["2: TIMEOUT", "3: part 3", "4: TIMEOUT", "5: TIMEOUT", "6: TIMEOUT"]);
+});
+
+test("an error that need not apply to each caller makes each request alone", async () => {
+  const fetch = async (count: number): Promise<number> => {
+    if (count > 1) {
+      throw new Error("too many");
+    }
+    return count;
+  };
+  const coalescer = new Coalescer(fetch, () => true, 10_000, () => undefined, 1_000);
+  const takes = [1, 3, 1].map((count) => coalescer.take(count, {}, (answer, offset) => [answer, offset]));
+  const ended = await Promise.allSettled(takes);
+  assert.deepEqual(ended.map((e) => e.status), ["fulfilled", "rejected", "fulfilled"]);
+  assert.deepEqual(await takes[2], [1, 0]);
 });
