@@ -18,7 +18,9 @@ export interface SuspendableClock extends Clock {
 /** systemClock reads the clocks of this machine. */
 export const systemClock: SuspendableClock = { wall: () => Date.now(), monotonic: () => performance.now(), suspended };
 
+/** Readings of clocks within this time count as readings of one moment. */
 const exactMs = 5;
+const mostReadings = 10;
 
 function suspended(): number | undefined {
   const before = performance.now();
@@ -33,7 +35,18 @@ export interface Reading {
   readonly mono: number;
 }
 
-/** read reads both clocks. */
+/** read reads both clocks at one moment: it reads them again if the process had to wait between the readings. */
 export function read(clock: Clock): Reading {
-  return { wall: Math.floor(clock.wall()), mono: Math.floor(clock.monotonic()) };
+  let best = Infinity;
+  let reading: Reading = { wall: 0, mono: 0 };
+  for (let i = 0; i < mostReadings && best > exactMs; i++) {
+    const before = clock.monotonic();
+    const wall = clock.wall();
+    const mono = clock.monotonic();
+    if (mono - before < best) {
+      best = mono - before;
+      reading = { wall: Math.floor(wall), mono: Math.floor(mono) };
+    }
+  }
+  return reading;
 }

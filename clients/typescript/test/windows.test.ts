@@ -153,3 +153,19 @@ for (const script of vectors<{ scripts: Script[] }>("windows.json").scripts) {
     }
   });
 }
+
+test("a wait between the readings of two clocks is no jump", () => {
+  const clock = { now: 0, waits: 3 };
+  const watch = new Watch({
+    wall: () => {
+      const wall = 1e12 + clock.now;
+      clock.now += clock.waits-- > 0 ? 700 : 0;
+      return wall;
+    },
+    monotonic: () => clock.now,
+  });
+  clock.now += 60_000;
+  assert.equal(watch.check(watch.now()), undefined);
+  clock.waits = 1;
+  assert.deepEqual(watch.now(), { wall: 1e12 + clock.now, mono: clock.now });
+});

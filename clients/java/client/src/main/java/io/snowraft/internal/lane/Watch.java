@@ -22,6 +22,8 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class Watch {
     private static final long PEER_MAX_AGE = 30_000; // ms
+    private static final long EXACT = 5; // ms; readings within this time count as readings of one moment
+    private static final int MOST_READINGS = 10;
     private static final long SUSPEND_NOISE = 100; // ms; the greatest difference between two readings that is not a suspension
 
     private record Peer(long base, long mono) {
@@ -56,8 +58,20 @@ final class Watch {
         return clock.wallMillis();
     }
 
+    /** Reads both clocks at one moment: it reads them again if the thread had to wait between the readings. */
     Reading now() {
-        return new Reading(clock.wallMillis(), clock.monotonicMillis());
+        Reading reading = null;
+        long best = Long.MAX_VALUE;
+        for (int i = 0; i < MOST_READINGS && best > EXACT; i++) {
+            long before = clock.monotonicMillis();
+            long wall = clock.wallMillis();
+            long mono = clock.monotonicMillis();
+            if (mono - before < best) {
+                best = mono - before;
+                reading = new Reading(wall, mono);
+            }
+        }
+        return reading;
     }
 
     /** Returns a reading with the monotonic time since then added: a thread that waited for a processor is late, and its clock is not wrong. */

@@ -21,10 +21,17 @@ class WatchTest {
         private long wall = START;
         private long mono;
         private OptionalLong asleep = OptionalLong.of(5_000);
+        private int waits; // readings of the wall clock after which the thread has to wait
 
         @Override
         public long wallMillis() {
-            return wall;
+            long read = wall;
+            if (waits > 0) {
+                waits--;
+                wall += 700;
+                mono += 700;
+            }
+            return read;
         }
 
         @Override
@@ -43,6 +50,18 @@ class WatchTest {
             mono += 10;
             asleep = OptionalLong.of(asleep.getAsLong() + MINUTE - 10);
         }
+    }
+
+    @Test
+    void waitBetweenTheReadingsOfTwoClocksIsNoJump() {
+        StillClock clock = new StillClock();
+        clock.waits = 3;
+        Watch watch = new Watch(clock);
+        clock.wall += MINUTE;
+        clock.mono += MINUTE;
+        assertNull(watch.check(watch.now()));
+        clock.waits = 1;
+        assertEquals(new Reading(clock.wall + 700, clock.mono + 700), watch.now());
     }
 
     @Test
