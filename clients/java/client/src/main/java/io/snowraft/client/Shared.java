@@ -27,6 +27,9 @@ final class Shared<R> {
     /** The greatest count of a caller that shares a call. A caller that requests more would delay the others. */
     private static final int MAX_SHARED = 1000;
 
+    /** The time without a further caller after which a call no longer waits for the callers of the call before it. */
+    private static final long LULL_NANOS = TimeUnit.MICROSECONDS.toNanos(20);
+
     /** Makes a call for count IDs above a floor, or for count numbers. */
     interface Fetch<R> {
         R fetch(int count, long after);
@@ -37,7 +40,7 @@ final class Shared<R> {
     }
 
     private static final class Batch<R> {
-        private int callers;
+        private volatile int callers;
         private int count;
         private long after;
         private final CompletableFuture<R> answer = new CompletableFuture<>();
@@ -51,6 +54,7 @@ final class Shared<R> {
     private final Condition ended = lock.newCondition();
     private Batch<R> open; // the call that callers join; null: none waits
     private int inProgress;
+    private volatile int woken; // callers of the last call that was answered, who may request again at once
 
     Shared(Caller caller, int most, Reason divides, Fetch<R> fetch) {
         this.caller = caller;
@@ -166,6 +170,7 @@ final class Shared<R> {
 
     /** Makes the call of a batch when it may begin. If the thread is interrupted, another one makes the call. */
     private void lead(Batch<R> batch) throws InterruptedException {
+        gather(batch);
         lock.lock();
         try {
             for (long left = OVERDUE_NANOS; inProgress >= WINDOW && (left > 0 || inProgress >= MAX_IN_PROGRESS);) {
@@ -179,6 +184,22 @@ final class Shared<R> {
             lock.unlock();
         }
         complete(batch);
+    }
+
+    /** Lets the callers that the last answer woke join, as long as one after the other does. */
+    private void gather(Batch<R> batch) {
+        int before = 0;
+        long since = System.nanoTime();
+        for (int callers = batch.callers; callers < woken; callers = batch.callers) {
+            long now = System.nanoTime();
+            if (callers > before) {
+                before = callers;
+                since = now;
+            } else if (now - since > LULL_NANOS) {
+                return;
+            }
+            Thread.yield();
+        }
     }
 
     /** Closes a batch to further callers. Requires the lock. */
@@ -200,6 +221,7 @@ final class Shared<R> {
         lock.lock();
         try {
             inProgress--;
+            woken = batch.callers;
             ended.signal();
         } finally {
             lock.unlock();

@@ -347,6 +347,7 @@ class CallTest {
             assertArrayEquals(java.util.stream.LongStream.rangeClosed(1, 100).toArray(), numbers);
             assertEquals(100, shared.stream().mapToInt(Integer::intValue).sum());
             assertTrue(member.requests("/v1/sequences:next").size() < 60);
+            assertEquals(101, sequence.next()); // a caller whose call no other joins
         }
     }
 
