@@ -53,9 +53,13 @@ class Run:
         result: dict[str, Any] = {"issued": self._issued, "errors": dict(self._errors)}
         return result | {"last_error": self._last} if self._last else result
 
+    def _ended(self) -> bool:
+        """Reports whether the run is stopped or its time is over."""
+        return self._stopped.is_set() or self._until is not None and time.monotonic() >= self._until
+
     def _share(self) -> int:
         """Returns how many IDs a thread may take next; 0 at the end."""
-        if self._stopped.is_set() or self._until is not None and time.monotonic() >= self._until:
+        if self._ended():
             return 0
         with self._lock:
             if self._left is None:
@@ -87,6 +91,9 @@ class Run:
         ids: list[int] = []
         while share := self._share():
             for taken in range(share):
+                if self._ended():
+                    self._unused(share - taken)
+                    break
                 try:
                     ids.append(self._take())
                 except SnowraftError as e:
@@ -108,6 +115,9 @@ class Run:
         ids: list[int] = []
         while share := self._share():
             for taken in range(share):
+                if self._ended():
+                    self._unused(share - taken)
+                    break
                 try:
                     result = self._take()
                     ids.append(await result if asyncio.iscoroutine(result) else result)

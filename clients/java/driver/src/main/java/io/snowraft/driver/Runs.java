@@ -38,6 +38,13 @@ final class Runs {
     /** Runs until the count, the time or a stop is reached. */
     Map<String, Object> run(long id, Args args) throws IOException, InterruptedException {
         AtomicBoolean stop = stops.computeIfAbsent(id, r -> new AtomicBoolean());
+        if (args.text("kind").equals("futures")) {
+            var sequence = Operations.get(objects.clients, args, "name").sequence(args.text("sequence"));
+            var chains = new Chains(sequence, args.count("threads", 1), args.number("count", Long.MAX_VALUE), args.number("ms", 3_600_000), stop);
+            Map<String, Object> ok = chains.run(Path.of(args.text("file")));
+            stops.remove(id);
+            return ok;
+        }
         LongSupplier source = source(args);
         int threads = args.count("threads", 1);
         AtomicLong left = new AtomicLong(args.number("count", Long.MAX_VALUE));
