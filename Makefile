@@ -14,6 +14,9 @@ ARCHES    ?= amd64 arm64
 # Sections of the measurements whose preparations alone take long.
 SLOW_SECTIONS := state-machine,many-state,commands
 
+# Sections of the measurements that need what bench-clients builds.
+CLIENT_SECTIONS := java,typescript,python,strict-clients
+
 # The packages whose tests take longest start first, so that the cores stay busy to the end.
 PACKAGES := $(wildcard ./internal/test/simtest ./server ./cluster ./cmd/snowraft ./fsm ./allocator) ./...
 
@@ -177,14 +180,29 @@ microbench: ## Run the Go benchmarks that match BENCH (.)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(TESTFLAGS) ./...
 
 .PHONY: bench
-bench: build ## Measure, and write the tables of docs (BENCHFLAGS: --long, --only NAME)
+bench: build bench-clients ## Measure, and write the tables of docs (BENCHFLAGS: --long, --only NAME)
 	go -C bench run . --write $(BENCHFLAGS)
 
 .PHONY: bench-check
 bench-check: build bin/golangci-lint ## Lint what measures and check that it works, without believing its numbers
 	cd bench && ../bin/golangci-lint run
 	go -C bench test ./...
-	go -C bench run . --rounds 1 --duration 100ms --except $(SLOW_SECTIONS)
+	go -C bench run . --rounds 1 --duration 100ms --except $(SLOW_SECTIONS),$(CLIENT_SECTIONS)
+
+.PHONY: bench-clients
+bench-clients: bin/bench-python/ready ## Build what measures the clients for TypeScript, Java and Python
+	cd clients/typescript && npm ci --no-audit --no-fund --silent && npm run --silent build && npm run --silent package
+	npm ci --prefix bench/clients/typescript --no-audit --no-fund --silent
+	mvn -q -B -f clients/java -Pbench -DskipTests -Dmaven.javadoc.skip -Dmaven.source.skip package
+
+bin/bench-python/ready: clients/python/pyproject.toml bench/clients/python/requirements.txt
+	python3 -m venv bin/bench-python
+	bin/bench-python/bin/pip install -q -e clients/python -r bench/clients/python/requirements.txt
+	@touch $@
+
+.PHONY: bench-clients-check
+bench-clients-check: build bench-clients ## Check that measuring the clients works, without believing its numbers
+	go -C bench run . --rounds 1 --duration 100ms --only $(CLIENT_SECTIONS)
 
 ##@ Release
 

@@ -43,6 +43,8 @@ type target struct {
 	of     string // name of the contender
 	figure string
 	ratio  bool
+	// fastest, if set, makes the bound one of the ratio to the greatest figure among these contenders in each round.
+	fastest []string
 	// Either atLeast or atMost is set.
 	atLeast, atMost float64
 	format          format
@@ -103,7 +105,12 @@ func (c comparison) table(rounds [][]figures) *table {
 	}
 	for _, goal := range c.targets {
 		i := c.find(goal.of)
-		if value, ok := c.value(rounds, i, goal.figure, goal.ratio); ok {
+		value, ok := c.value(rounds, i, goal.figure, goal.ratio)
+		if goal.fastest != nil {
+			all := valuesOf(rounds[i], goal.figure, c.greatest(rounds, goal.fastest, goal.figure))
+			value, ok = median(all), len(all) > 0
+		}
+		if ok {
 			t.notes = append(t.notes, goal.judge(value))
 		}
 	}
@@ -112,6 +119,20 @@ func (c comparison) table(rounds [][]figures) *table {
 
 func (c comparison) find(name string) int {
 	return slices.IndexFunc(c.contenders, func(of contender) bool { return of.name == name })
+}
+
+// greatest returns the greatest value of a figure among contenders in each round.
+func (c comparison) greatest(rounds [][]figures, names []string, figure string) []figures {
+	var all []figures
+	for _, name := range names {
+		for n, f := range rounds[c.find(name)] {
+			if n == len(all) {
+				all = append(all, figures{})
+			}
+			all[n][figure] = max(all[n][figure], f[figure])
+		}
+	}
+	return all
 }
 
 // value returns the median of a figure over the rounds, or the median of its ratios per round. It returns false

@@ -9,6 +9,14 @@
 // program in the directory driver is built with both, next to earlier members. This requires
 // the history of the repository.
 //
+// The programs in the directory clients measure the clients for other languages with the tools of these languages, next to
+// libraries of Maven Central, npm and PyPI. "make bench-clients" builds them. Each runs alone too, with a cluster that
+// "snowraft dev" starts, after "snowraft layout create wide --fields time:38,worker:3,sequence:22":
+//
+//	cd bench/clients/java && java -jar target/bench.jar -prof gc -f 1 wide
+//	cd bench/clients/typescript && node bench.mjs wide
+//	cd bench/clients/python && ../../../bin/bench-python/bin/python bench.py usual
+//
 // # Adding a section
 //
 // Write a function that returns a section, in a file section_NAME.go. Add it to the function

@@ -80,12 +80,17 @@ func (e *env) measureAll(ctx context.Context, chosen []section) error {
 func (e *env) caption(t *table) string {
 	of := t.how
 	if of == "" {
-		of = fmt.Sprintf("Medians of %d turns of %s each", e.rounds, inSeconds(e.duration))
-		if e.rounds == 1 {
-			of = fmt.Sprintf("One turn of %s each", inSeconds(e.duration))
-		}
+		of = e.turns(e.duration)
 	}
 	return of + ". Machine: " + machine() + "."
+}
+
+// turns returns a description of figures that are medians of the rounds.
+func (e *env) turns(d time.Duration) string {
+	if e.rounds == 1 {
+		return fmt.Sprintf("One turn of %s each", inSeconds(d))
+	}
+	return fmt.Sprintf("Medians of %d turns of %s each", e.rounds, inSeconds(d))
 }
 
 // skippedError is the reason why a section cannot be measured here.

@@ -45,7 +45,7 @@ func sections() []section {
 		crowded(),
 		scaleLoad(),
 		scaleSequences(),
-	}, slices.Concat(suites(), scales())...)
+	}, slices.Concat(embeddedClients(), []section{strictClients()}, suites(), scales())...)
 }
 
 // file returns the name of the page with the section's table.

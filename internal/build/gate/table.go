@@ -82,6 +82,10 @@ var table = []part{
 		full: each(makes("bench-check")),
 	},
 	{
+		name: "bench-clients", turn: 6, paths: []string{"bench/", "clients/"},
+		full: each(makes("bench-clients-check")),
+	},
+	{
 		name: "vulncheck", always: true,
 		gate: each(makes("bin/govulncheck"), warning(program("internal/tools/vulncheck.sh"))),
 		full: each(makes("bin/govulncheck"), program("internal/tools/vulncheck.sh")),
