@@ -17,12 +17,11 @@ const toolTurn = time.Second
 // bytesEach is the name of a figure: the bytes of memory that each operation allocates.
 const bytesEach = "bytes each"
 
-// tool is the benchmark tool of another language. A process of it measures one way to make IDs, so that a compiler optimizes
-// for that way alone.
+// tool is the benchmark tool of another language. Each of its processes measures one way to make IDs, so that compilers optimize this
+// way alone.
 type tool struct {
-	dir string // in bench/clients; the working directory of the tool
-	// built is what "make bench-clients" makes, relative to dir.
-	built string
+	dir   string // name in bench/clients; the working directory of the tool
+	built string // file that "make bench-clients" makes, relative to dir
 	// command returns the command line that measures for the duration d the way of a name, with a member at an address. The
 	// tool writes its results to a file, unless read takes them from its output.
 	command func(name, address, file string, d time.Duration) []string
@@ -56,7 +55,7 @@ func (t tool) measure(ctx context.Context, e *env, c comparison) (result *table,
 // built returns an error if there is no file that "make bench-clients" makes.
 func (e *env) built(path ...string) error {
 	if _, err := os.Stat(filepath.Join(append([]string{e.root}, path...)...)); err != nil {
-		return fmt.Errorf("%w: expected what measures, run \"make bench-clients\" first", err)
+		return fmt.Errorf("%w: not built; run \"make bench-clients\" first", err)
 	}
 	return nil
 }
