@@ -27,6 +27,7 @@ public final class Issuer {
     private final Caller caller;
     private final Signal changed = new Signal();
     private final Lane[] lanes;
+    private final Lane only; // null if there are several
     private final List<Thread> threads = new ArrayList<>();
     private final List<String> failures = new ArrayList<>(); // guarded by its own monitor
     private final Consumer<SnowraftException> seal = this::seal;
@@ -48,6 +49,7 @@ public final class Issuer {
         for (int i = 0; i < lanes; i++) {
             this.lanes[i] = new Lane(this, i, granter, watch);
         }
+        only = lanes == 1 ? this.lanes[0] : null;
     }
 
     /** Starts a thread for each lane, which acquires a worker. */
@@ -64,17 +66,18 @@ public final class Issuer {
 
     /** Returns an ID, or 0 if none can be issued at once. It takes no lock and allocates nothing. */
     public long tryNext() {
-        long wall = watch.wall();
-        if (!watch.fine(wall)) {
-            return 0;
-        }
-        if (lanes.length == 1) {
-            Lease held = lanes[0].lease();
-            if (held == null) {
+        if (only != null) {
+            Lease held = only.lease(); // before the clock, whose reading delays all that follows it
+            long wall = watch.wall();
+            if (held == null || !watch.fine(wall)) {
                 return 0;
             }
             long cell = held.take(held.tickAt(wall));
             return cell < 0 ? 0 : held.id(cell);
+        }
+        long wall = watch.wall();
+        if (!watch.fine(wall)) {
+            return 0;
         }
         int k = ThreadLocalRandom.current().nextInt(lanes.length);
         for (int i = 0; i < lanes.length; i++) {
