@@ -38,6 +38,12 @@ func (m *Member) Counter(ctx context.Context, name string) (Counter, error) {
 // Strict reports whether the leader issues the numbers; see [Member.NextAtLeader].
 func (c Counter) Strict() bool { return c.definition.strict }
 
+// KnownStrict reports whether this member's replica has the sequence, as a strict one. It does not wait.
+func (m *Member) KnownStrict(name string) bool {
+	c, err := m.counterHere(name)
+	return err == nil && c.Strict()
+}
+
 // errNotHere reports that this member's replica does not have a sequence, which may exist anyway.
 var errNotHere = errors.New("this member does not know the sequence")
 

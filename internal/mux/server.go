@@ -29,9 +29,8 @@ type Received interface {
 type Job interface {
 	// Request returns the message into which the request is read. It is empty before that.
 	Request() Received
-	// Try serves the request if that needs no wait. It must not wait. If done is true, the answer is made. A last error also ends
-	// the stream, after all answers.
-	Try(began time.Time) (done bool, last error)
+	// Try serves the request if that needs no wait. It must not wait. A last error also ends the stream, after all answers.
+	Try(began, until time.Time) (outcome Outcome, last error)
 	// Wait serves a request that Try did not serve, until ctx ends. It makes the answer.
 	Wait(ctx context.Context)
 	// Answer returns the message of the answer. It runs just before the message is sent. The stream runs it for one job at a time.
@@ -39,6 +38,15 @@ type Job interface {
 	// Clear drops the request and the answer.
 	Clear()
 }
+
+// Outcome is the outcome of [Job.Try].
+type Outcome int
+
+const (
+	Waits Outcome = iota // Wait serves the request
+	Done                 // the answer is made
+	Begun                // the request waits without a goroutine; the job calls [Server.End] once, perhaps before Try returns
+)
 
 // ServerStream is the part of a stream of gRPC that a [Server] uses.
 type ServerStream interface {
@@ -63,7 +71,7 @@ type Method struct {
 // Server is the receiving end of a stream: it answers each request, in any order.
 //
 // One goroutine reads. It tries each request without waiting, and sends its answer itself if no other goroutine is sending. A
-// request that must wait has a goroutine of its own, so it delays no request behind it.
+// request that must wait has a goroutine of its own or is [Begun], so it delays no request behind it.
 //
 // Invariants:
 //   - One goroutine sends at a time: a goroutine that made an answer while no other one sent. It also sends the answers that are made
@@ -124,32 +132,39 @@ func (s *Server) read() error {
 			return err
 		}
 		began := time.Now()
-		switch done, last := j.Try(began); {
-		case done:
+		until := deadline(req, began)
+		switch outcome, last := j.Try(began, until); {
+		case outcome == Begun:
+		case outcome == Done:
 			s.send(j)
 			if last != nil {
 				return last
 			}
 		case s.method.Begin():
 			go func() {
-				s.wait(j, began)
+				s.wait(j, until)
 				s.method.End()
 				s.send(j)
 			}()
 		default:
-			s.wait(j, began)
+			s.wait(j, until)
 			s.send(j)
 		}
 	}
 }
 
-// wait serves a request until its deadline.
-func (s *Server) wait(j Job, began time.Time) {
+// deadline returns the time until which a request may wait.
+func deadline(req Received, began time.Time) time.Time {
 	timeout := limits.CallTimeout
-	if ms := j.Request().GetTimeoutMs(); ms > 0 {
+	if ms := req.GetTimeoutMs(); ms > 0 {
 		timeout = min(timeout, time.Duration(ms)*time.Millisecond)
 	}
-	ctx, cancel := context.WithDeadline(s.stream.Context(), began.Add(timeout))
+	return began.Add(timeout)
+}
+
+// wait serves a request until its deadline.
+func (s *Server) wait(j Job, until time.Time) {
+	ctx, cancel := context.WithDeadline(s.stream.Context(), until)
 	defer cancel()
 	j.Wait(ctx)
 }
@@ -200,13 +215,31 @@ func (s *Server) free(j Job) {
 // send sends the answer of a job, unless another goroutine is sending, which then sends it too. The next read returns an error of
 // sending.
 func (s *Server) send(j Job) {
+	if s.made(j) {
+		s.sendAll()
+	}
+}
+
+// End takes the answer of a job that was [Begun]. It does not wait.
+func (s *Server) End(j Job) {
+	if s.made(j) {
+		go s.sendAll()
+	}
+}
+
+// made notes that the answer of a job is made. It reports whether no goroutine is sending, so that the caller calls sendAll.
+func (s *Server) made(j Job) (first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers = append(s.answers, j)
-	if s.sending {
-		return
-	}
-	s.sending = true
+	first, s.sending = !s.sending, true
+	return first
+}
+
+// sendAll sends the answers that are made, and those that are made meanwhile.
+func (s *Server) sendAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for len(s.answers) > 0 {
 		batch := s.answers
 		s.answers = s.spare[:0]

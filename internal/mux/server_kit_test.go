@@ -24,6 +24,7 @@ type client struct {
 
 	mu      sync.Mutex
 	waiting map[uint64]chan struct{} // requests that wait, until the channel is closed
+	began   map[uint64]*task         // requests that wait without a goroutine
 	begun   int                      // places in use
 	reading int                      // goroutines that read
 	jobs    int
@@ -45,14 +46,19 @@ type task struct {
 
 func (k *task) Request() Received { return k.IDRequest }
 
-func (k *task) Try(time.Time) (bool, error) {
+func (k *task) Try(time.Time, time.Time) (Outcome, error) {
 	switch k.StreamIdsRequest.GetRequest().GetLayout() {
 	case "waits":
-		return false, nil
+		return Waits, nil
+	case "begins":
+		k.of.mu.Lock()
+		defer k.of.mu.Unlock()
+		k.of.began[k.GetId()] = k
+		return Begun, nil
 	case "last":
-		return true, errLast
+		return Done, errLast
 	default:
-		return true, nil
+		return Done, nil
 	}
 }
 
@@ -132,7 +138,7 @@ func (c *client) method() Method {
 func serve(ctx context.Context, unread int) (*client, *Server) {
 	c := &client{
 		requests: make(chan *snowraftv1.StreamIdsRequest), answers: make(chan uint64, unread), ctx: ctx,
-		served: make(chan error, 1), waiting: make(map[uint64]chan struct{}),
+		served: make(chan error, 1), waiting: make(map[uint64]chan struct{}), began: make(map[uint64]*task),
 	}
 	s := NewServer(c, c.method())
 	var ending context.Context

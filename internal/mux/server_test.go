@@ -142,7 +142,7 @@ func TestWaitEnds(t *testing.T) {
 				k := other.method().Job().(*task)
 				k.TimeoutMs = c.timeout
 				began := time.Now()
-				(&Server{stream: other}).wait(k, began)
+				(&Server{stream: other}).wait(k, deadline(k.Request(), began))
 				if took := time.Since(began); took != c.want || !errors.Is(k.err, c.err) {
 					t.Errorf("the wait ended after %v with %v, want %v and %v", took, k.err, c.want, c.err)
 				}
@@ -265,4 +265,42 @@ func TestServedRequestsAllocateNothing(t *testing.T) {
 	if one, many := perStream(1), perStream(requests+1); many > one+1 {
 		t.Errorf("%d further requests allocate %v times", requests, many-one)
 	}
+}
+
+// A request that waits without a goroutine delays no other. Its answer is sent later, and whoever made it does not wait for the client.
+func TestBegunRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, s := serve(t.Context(), 2)
+		for id := uint64(1); id <= 4; id++ {
+			c.ask(id, "begins")
+		}
+		c.ask(5, "")
+		c.want(t, 5)
+		made := make(chan struct{})
+		go func() {
+			for id := uint64(4); id > 0; id-- {
+				s.End(c.began[id])
+			}
+			close(made)
+		}()
+		synctest.Wait()
+		select {
+		case <-made:
+		default:
+			t.Error("the answers wait for the client, which reads two of them only")
+		}
+		c.want(t, 4, 3, 2, 1)
+		c.ask(6, "begins")
+		close(c.requests)
+		synctest.Wait()
+		if len(c.served) > 0 {
+			t.Error("the stream ended before an answer")
+		}
+		s.End(c.began[6])
+		c.want(t, 6)
+		if err := <-c.served; err != nil {
+			t.Errorf("Serve() = %v", err)
+		}
+	})
 }

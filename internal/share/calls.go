@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -88,6 +89,35 @@ type waiter[A any] struct {
 func (w *waiter[A]) Answered(answer A, err error) {
 	w.answer, w.err = answer, err
 	close(w.done)
+}
+
+// Begin is Do without a wait: done takes the outcome once, as [Caller.Answered] does, or when ctx ends.
+func (c *Calls[A]) Begin(ctx context.Context, key Key, count uint64, done func(A, error)) {
+	mine := &callback[A]{done: done}
+	mine.stop = context.AfterFunc(ctx, func() {
+		c.cancel(key, mine)
+		var none A
+		mine.end(none, ctx.Err())
+	})
+	c.Start(key, count, mine)
+}
+
+// callback is the Caller of Begin.
+type callback[A any] struct {
+	done  func(A, error)
+	stop  func() bool // stops waiting for the end of the context
+	ended atomic.Bool
+}
+
+func (b *callback[A]) Answered(answer A, err error) {
+	b.stop()
+	b.end(answer, err)
+}
+
+func (b *callback[A]) end(answer A, err error) {
+	if !b.ended.Swap(true) {
+		b.done(answer, err)
+	}
 }
 
 // Start requests count numbers for a caller, by a call that begins after Start was called, and does not wait for the answer.

@@ -223,3 +223,39 @@ func TestTheLastNumbersAreNotWithheld(t *testing.T) {
 		f.over()
 	})
 }
+
+// Callers that do not wait for their answers share calls with those that do. Each gets one outcome, at the end of its context at the
+// latest.
+func TestCallersThatDoNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFerry(t)
+		begin := func(ctx context.Context, count uint64) <-chan ferryAnswer {
+			reply := make(chan ferryAnswer, 2)
+			f.Begin(ctx, Key{Sequence: "s"}, count, func(n run, err error) { reply <- ferryAnswer{n, err} })
+			synctest.Wait()
+			return reply
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		first, aboard := begin(t.Context(), 2), begin(ctx, 5)
+		waiting := f.come(t.Context(), "s", 1)
+		f.sail(2, 100)
+		f.gets(first, 100, 2)
+		left := begin(ctx, 7)
+		cancel()
+		synctest.Wait()
+		late := begin(ctx, 9)
+		for _, reply := range []<-chan ferryAnswer{aboard, left, late} {
+			if a := <-reply; !errors.Is(a.err, context.Canceled) {
+				t.Errorf("%+v, %v, want the error of the context", a.numbers, a.err)
+			}
+		}
+		f.sail(6, 50) // the first five are lost
+		f.gets(waiting, 35, 1)
+		f.over()
+		for _, reply := range []<-chan ferryAnswer{first, aboard, left, late} {
+			if len(reply) > 0 {
+				t.Errorf("another outcome: %+v", <-reply)
+			}
+		}
+	})
+}

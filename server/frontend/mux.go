@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/mux"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -38,6 +39,8 @@ type muxed struct {
 	// stays reports that a request without a valid token does not end the stream: the stream is a member's, which carries the
 	// requests of others, or that of an anonymous caller that had the right to an earlier request. Used by Try.
 	stays bool
+
+	server *mux.Server
 }
 
 // newRequest returns the function that makes the requests of a stream; nil for a method whose streams carry no requests.
@@ -63,7 +66,7 @@ func (s *Server) mux(ctx context.Context, ss grpc.ServerStream, rule *rpc.Rule, 
 		conn: connOf(ctx), relayed: trust.RelayOf(ctx) != "", caller: trust.PrincipalOf(ctx), refused: s.accept(ctx, rule.Method),
 		stays: connectionOf(ctx).principal.IsMember(),
 	}
-	server := mux.NewServer(judgedStream{ss, ctx}, mux.Method{
+	m.server = mux.NewServer(judgedStream{ss, ctx}, mux.Method{
 		Job: func() mux.Job { return &job{muxed: m, request: newRequest()} }, Invalid: wire.Invalid,
 		Begin: func() bool { return m.conn.TryReserve(conn.CallPrice) }, End: func() { m.conn.Charge(-conn.CallPrice) },
 		Announce: func(j mux.Job) {
@@ -71,15 +74,16 @@ func (s *Server) mux(ctx context.Context, ss grpc.ServerStream, rule *rpc.Rule, 
 		},
 	})
 	s.hear(ctx)
-	return server.Serve(s.ending)
+	return m.server.Serve(s.ending)
 }
 
 // request is a request on a stream, with room for its answer.
 type request interface {
 	message() mux.Received // the message into which the request is read
 	body() any             // the request in it
-	// try serves the request if that needs no wait, and wait serves it otherwise.
-	try(j *job) error
+	// try serves the request if that needs no wait, and wait serves it otherwise, unless the request has begun: then it calls
+	// numbered later, and nothing else touches the job.
+	try(j *job) (begun bool, err error)
 	wait(ctx context.Context, j *job) error
 	served() bool
 	answer(id uint64, failed *spb.Status, receipt []byte) any
@@ -91,6 +95,7 @@ type job struct {
 	*muxed
 	request
 	began     time.Time // zero without a request
+	until     time.Time
 	ended     time.Time
 	admission trust.Admission
 	untried   bool     // no memory was free for the answer
@@ -101,46 +106,52 @@ type job struct {
 
 func (j *job) Request() mux.Received { return j.message() }
 
-func (j *job) Try(began time.Time) (done bool, last error) {
-	if err := j.begin(began); err != nil || j.served() {
-		return j.done(err)
+func (j *job) Try(began, until time.Time) (mux.Outcome, error) {
+	j.began, j.until = began, until
+	begun, err := j.begin()
+	switch {
+	case begun:
+		return mux.Begun, nil
+	case err != nil || j.served():
+		j.done(err)
+		return mux.Done, j.last
+	default:
+		return mux.Waits, nil
 	}
-	return false, nil
 }
 
 // begin tries the request. It returns an error unless the caller has the right to the request, and the request is valid. If the
 // caller has no valid token, the request ends its stream, so that strangers do not take the memory of all streams.
-func (j *job) begin(began time.Time) (err error) {
+func (j *job) begin() (begun bool, err error) {
 	defer j.recovered(&err)
-	j.began = began
 	j.conn.Begin()
 	req := j.message()
 	if j.admission, err = j.kernel.AdmitCall(j.ctx, j.caller, j.rule, req); err != nil { // before other errors, so that no stream of a stranger stays
 		if err = wire.Status(err); !j.stays && status.Code(err) == codes.Unauthenticated {
 			j.last = err
 		}
-		return err
+		return false, err
 	}
 	j.stays = j.stays || j.caller.IsAnonymous()
 	if j.refused != nil {
-		return j.refused
+		return false, j.refused
 	}
 	if size := proto.Size(req); size > maxMuxedBytes {
-		return wire.Invalid(fmt.Sprintf("a request of %d bytes: expected at most %d bytes on a stream", size, maxMuxedBytes))
+		return false, wire.Invalid(fmt.Sprintf("a request of %d bytes: expected at most %d bytes on a stream", size, maxMuxedBytes))
 	}
 	if err := j.rule.CheckKnown(req); err != nil {
-		return err
+		return false, err
 	}
 	if size := weight(j.body()); size > 0 && j.conn != nil {
 		if j.untried = !j.conn.TryReserve(size); j.untried {
-			return nil
+			return false, nil
 		}
 		j.large = &counted{conn: j.conn, held: size, reserved: size}
 	}
 	return j.try(j)
 }
 
-func (j *job) Wait(ctx context.Context) { _, _ = j.done(j.rest(ctx)) }
+func (j *job) Wait(ctx context.Context) { j.done(j.rest(ctx)) }
 
 // rest serves a request that begin did not serve, after a wait for memory if there was none.
 func (j *job) rest(ctx context.Context) (err error) {
@@ -151,10 +162,8 @@ func (j *job) rest(ctx context.Context) (err error) {
 			return err
 		}
 		j.large = &counted{conn: j.conn, held: size, reserved: size}
-		if err := j.admission.Still(); err != nil {
-			return err
-		}
-		if err := j.try(j); err != nil || j.served() {
+		j.until = time.Time{}
+		if _, err := j.try(j); err != nil || j.served() {
 			return err
 		}
 	}
@@ -162,7 +171,7 @@ func (j *job) rest(ctx context.Context) (err error) {
 }
 
 // done ends a request with the error of its answer, and counts it.
-func (j *job) done(err error) (done bool, last error) {
+func (j *job) done(err error) {
 	if err != nil && j.large != nil {
 		j.large.drop()
 		j.large = nil
@@ -171,7 +180,6 @@ func (j *job) done(err error) (done bool, last error) {
 	took := time.Since(j.began)
 	j.ended = j.began.Add(took)
 	j.method.Served(j.ctx, nil, j.err, took)
-	return true, j.last
 }
 
 // recovered turns a panic into the request's error.
@@ -218,9 +226,9 @@ func (r *idRequest) message() mux.Received { return r.in }
 func (r *idRequest) body() any             { return r.in.Request }
 func (r *idRequest) served() bool          { return r.out.Response != nil }
 
-func (r *idRequest) try(j *job) (err error) {
+func (r *idRequest) try(j *job) (begun bool, err error) {
 	r.out.Response, err = j.kernel.TryGenerate(&j.admission, &r.taking, r.in.Request)
-	return err
+	return false, err
 }
 
 func (r *idRequest) wait(ctx context.Context, j *job) (err error) {
@@ -243,17 +251,56 @@ func (r *idRequest) clear() {
 type numberRequest struct {
 	in  mux.NumberRequest
 	out snowraftv1.StreamNumbersResponse
+	job *job               // of a request that waits without a goroutine
+	end context.CancelFunc // of its context
 }
 
 func (r *numberRequest) message() mux.Received { return r.in }
 func (r *numberRequest) body() any             { return r.in.Request }
 func (r *numberRequest) served() bool          { return r.out.Response != nil }
 
-// try takes numbers from memory. Those of a relayed request are issued and counted for the other member.
-func (r *numberRequest) try(j *job) error {
-	if !j.relayed && r.in.Request.GetRequestId() == "" {
-		r.out.Response = j.kernel.TryNumbers(&j.admission, r.in.Request)
+// try takes numbers from memory or begins a call that callers share. Those of a relayed request are issued and counted for the other
+// member. After a wait for memory, wait does all that.
+func (r *numberRequest) try(j *job) (begun bool, err error) {
+	if j.relayed || r.in.Request.GetRequestId() != "" || j.until.IsZero() {
+		return false, nil
 	}
+	r.job = j
+	resp, begun := j.kernel.BeginNumbers(&j.admission, r.in.Request, r)
+	if !begun {
+		r.out.Response = resp
+	}
+	return begun, nil
+}
+
+// Wait implements [kernel.Waiter].
+func (r *numberRequest) Wait() (ctx context.Context, ok bool) {
+	if !r.job.conn.TryReserve(conn.CallPrice) {
+		return nil, false
+	}
+	ctx, r.end = context.WithDeadline(r.job.ctx, r.job.until)
+	return ctx, true
+}
+
+// Leave implements [kernel.Waiter].
+func (r *numberRequest) Leave() {
+	r.end()
+	r.job.conn.Charge(-conn.CallPrice)
+}
+
+// Numbered implements [kernel.Waiter].
+func (r *numberRequest) Numbered(n member.Numbering, err error) {
+	r.Leave()
+	if err == nil {
+		err = r.write(n)
+	}
+	r.job.done(err)
+	r.job.server.End(r.job)
+}
+
+func (r *numberRequest) write(n member.Numbering) (err error) {
+	defer r.job.recovered(&err) // the goroutine is not this request's
+	r.out.Response = wire.NumbersResponse(r.in.Request.GetSequence(), n, true)
 	return nil
 }
 
@@ -269,5 +316,6 @@ func (r *numberRequest) answer(id uint64, failed *spb.Status, receipt []byte) an
 
 func (r *numberRequest) clear() {
 	r.in.Clear()
+	r.job, r.end = nil, nil
 	r.out.Response, r.out.Error, r.out.Receipt = nil, nil, nil
 }

@@ -14,13 +14,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/mux"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/share"
 	"github.com/snowraft/snowraft/internal/slots"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/conn"
@@ -49,7 +52,16 @@ func (scripted) Take(_ context.Context, ids []allocator.Range, layout string, co
 }
 
 func (scripted) TryNext(sequence string, count uint64) (member.Numbering, bool) {
-	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, sequence != "soon"
+	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, sequence == "now"
+}
+
+// Begin ends calls for the sequence "shared".
+func (scripted) Begin(_ context.Context, sequence string, count uint64, done func(member.Numbering, error)) bool {
+	if sequence != "shared" {
+		return false
+	}
+	go done(member.Numbering{Numbers: allocator.Numbers{First: 200, Count: count}}, nil)
+	return true
 }
 
 func (scripted) Next(_ context.Context, _ string, count uint64, _ string) (member.Numbering, error) {
@@ -103,11 +115,11 @@ func requestsOnStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, name := range []string{"now", "soon"} {
+	for i, name := range []string{"now", "soon", "shared"} {
 		if err := numbers.Send(&snowraftv1.StreamNumbersRequest{Id: 7, Request: &snowraftv1.NextNumbersRequest{Sequence: name, Count: 3}}); err != nil {
 			t.Fatal(err)
 		}
-		if resp, err := numbers.Recv(); err != nil || resp.GetId() != 7 || resp.GetResponse().GetFirst() != []int64{1, 100}[i] {
+		if resp, err := numbers.Recv(); err != nil || resp.GetId() != 7 || resp.GetResponse().GetFirst() != []int64{1, 100, 200}[i] {
 			t.Errorf("numbers of %q: %v, %v", name, resp, err)
 		}
 	}
@@ -202,7 +214,7 @@ func TestRequestOfRevokedTokenAfterWaitForMemory(t *testing.T) {
 			for c.TryReserve(64 << 10) {
 				held += 64 << 10
 			}
-			if done, _ := j.Try(time.Now()); done {
+			if outcome, _ := j.Try(time.Now(), time.Now().Add(time.Minute)); outcome != mux.Waits {
 				t.Fatalf("the request is answered without memory: %v", j.err)
 			}
 			waiting := make(chan struct{})
@@ -224,6 +236,66 @@ func TestRequestOfRevokedTokenAfterWaitForMemory(t *testing.T) {
 			j.Clear()
 		})
 	}
+}
+
+// sharing is a source with shared calls.
+type sharing struct {
+	scripted
+	calls *share.Calls[member.Numbering]
+}
+
+func (s sharing) Begin(ctx context.Context, sequence string, count uint64, done func(member.Numbering, error)) bool {
+	s.calls.Begin(ctx, share.Key{Sequence: sequence}, count, done)
+	return true
+}
+
+// A request whose numbers come from a shared call waits until its deadline or the end of its stream, and no longer. What it
+// holds is returned.
+func TestRequestsOfSharedCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Config{What: "member", State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Logger: slog.New(slog.DiscardHandler)})
+		answers := make(chan int64)
+		defer close(answers)
+		never := func(error) bool { return false }
+		s.kernel.Source = sharing{calls: share.New(limits.Count, time.Hour, never, func(context.Context, share.Key, uint64) (member.Numbering, error) {
+			return member.Numbering{Numbers: allocator.Numbers{First: <-answers, Count: 1}}, nil
+		})}
+		g := s.newGRPC()
+		snowraftv1.RegisterSequenceServiceServer(g, snowraftv1.UnimplementedSequenceServiceServer{})
+		budget, client := overPipe(t, g)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		stream, err := snowraftv1.NewSequenceServiceClient(client).StreamNumbers(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, timeout := range []uint32{0, 5000, 100, 0} {
+			req := &snowraftv1.StreamNumbersRequest{Id: uint64(id + 1), TimeoutMs: timeout, Request: &snowraftv1.NextNumbersRequest{Sequence: "strict", Count: 1}}
+			if err := stream.Send(req); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		for _, want := range []struct {
+			id    uint64
+			after time.Duration
+		}{{3, 100 * time.Millisecond}, {2, 5 * time.Second}} {
+			resp, err := stream.Recv()
+			if err != nil || resp.GetId() != want.id || codes.Code(resp.GetError().GetCode()) != codes.DeadlineExceeded || time.Since(began) != want.after { //nolint:gosec // a code
+				t.Errorf("%v, %v after %v, want the deadline of %d after %v", resp, err, time.Since(began), want.id, want.after)
+			}
+		}
+		answers <- 7
+		if resp, err := stream.Recv(); err != nil || resp.GetId() != 1 || resp.GetResponse().GetFirst() != 7 {
+			t.Errorf("%v, %v, want the answer", resp, err)
+		}
+		cancel()
+		synctest.Wait()
+		if held := budget.Held(); held > conn.Price+16<<10 {
+			t.Errorf("%d bytes are held after the stream", held)
+		}
+	})
 }
 
 // A stream of a caller without a valid token ends at its first request, so that unknown callers hold no memory for it.

@@ -94,6 +94,15 @@ func (*source) TryNext(string, uint64) (n member.Numbering, ok bool) {
 	return n, false
 }
 
+// Begin shares a call to a member.
+func (s *source) Begin(ctx context.Context, sequence string, count uint64, done func(member.Numbering, error)) bool {
+	if tracing.Sampled(ctx) {
+		return false
+	}
+	s.numbers.Begin(ctx, share.Key{Sequence: sequence, Principal: trust.PrincipalOf(ctx)}, count, done)
+	return true
+}
+
 // Last requests the last number from a member.
 func (s *source) Last(ctx context.Context, sequence string) (int64, bool, error) {
 	resp := new(snowraftv1.GetLastResponse)

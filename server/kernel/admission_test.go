@@ -56,6 +56,12 @@ func (s *source) TryNext(_ string, count uint64) (member.Numbering, bool) {
 	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, true
 }
 
+func (s *source) Begin(_ context.Context, _ string, count uint64, done func(member.Numbering, error)) bool {
+	s.wait()
+	done(member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, nil)
+	return true
+}
+
 func (s *source) Last(context.Context, string) (int64, bool, error) {
 	s.wait()
 	return 1, true, nil
@@ -75,6 +81,26 @@ func (*tokens) AwaitApplied(context.Context, uint64) error { return nil }
 func (*tokens) CaughtUp() bool                             { return true }
 func (*tokens) NowMillis() int64                           { return 0 }
 func (t *tokens) revoke()                                  { t.revision, t.record = t.revision+1, nil }
+
+// waiter takes the outcome of BeginNumbers.
+type waiter struct {
+	ctx  context.Context
+	left bool
+	err  error
+}
+
+func (w *waiter) Wait() (context.Context, bool)          { return w.ctx, true }
+func (w *waiter) Leave()                                 { w.left = true }
+func (w *waiter) Numbered(_ member.Numbering, err error) { w.err = err }
+
+func beginNumbers(k *kernel.Kernel, a trust.Admission) error {
+	w := &waiter{ctx: context.Background()}
+	resp, begun := k.BeginNumbers(&a, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}, w)
+	if resp == nil && !begun || w.left {
+		return errors.New("nothing is issued")
+	}
+	return w.err
+}
 
 // Nothing is issued for a call that nothing has admitted, or for a caller that loses the right while the
 // call waits. Neither counts as issued.
@@ -100,12 +126,8 @@ func TestIssuingNeedsAnAdmission(t *testing.T) {
 			_, err := k.NextNumbers(trust.WithRelay(t.Context(), "m2"), a, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
 			return err
 		}},
-		"TryNumbers": {trust.RightNextNumbers, "orders", func(k *kernel.Kernel, a trust.Admission) error {
-			if k.TryNumbers(&a, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}) == nil {
-				return errors.New("nothing in memory")
-			}
-			return nil
-		}},
+		"BeginNumbers, in memory": {trust.RightNextNumbers, "orders", beginNumbers},
+		"BeginNumbers":            {trust.RightNextNumbers, "orders", beginNumbers},
 		"GetLast": {trust.RightReadSequence, "orders", func(k *kernel.Kernel, a trust.Admission) error {
 			_, err := k.GetLast(t.Context(), a, &snowraftv1.GetLastRequest{Sequence: "orders"})
 			return err
@@ -114,7 +136,7 @@ func TestIssuingNeedsAnAdmission(t *testing.T) {
 	for name, r := range requests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &source{empty: name != "TryNumbers"}
+			s := &source{empty: name != "BeginNumbers, in memory"}
 			k := kernel.New(kernel.Config{})
 			k.Source = s
 			issued := func() uint64 {
@@ -138,14 +160,14 @@ func TestIssuingNeedsAnAdmission(t *testing.T) {
 				t.Fatal(err)
 			}
 			for what, a := range map[string]trust.Admission{"no admission": {}, "an admission of another right": another} {
-				if err := r.call(k, a); err == nil || name != "TryNumbers" && rpc.FromError(err).Reason != rpc.Internal || s.calls > 0 {
+				if err := r.call(k, a); err == nil || !strings.HasPrefix(name, "BeginNumbers") && rpc.FromError(err).Reason != rpc.Internal || s.calls > 0 {
 					t.Errorf("%s: %v after %d calls of the source", what, err, s.calls)
 				}
 			}
 			if err := r.call(k, admitted); err != nil || s.calls != 1 {
 				t.Errorf("an admitted call: %v after %d calls of the source", err, s.calls)
 			}
-			if name == "TryNumbers" { // never waits
+			if strings.HasSuffix(name, "in memory") { // never waits
 				return
 			}
 			was := issued()

@@ -118,6 +118,15 @@ func (s memberSource) TryNext(sequence string, count uint64) (member.Numbering, 
 	return s.member.TryNext(sequence, count)
 }
 
+// Begin shares a call to the leader for a strict sequence.
+func (s memberSource) Begin(ctx context.Context, sequence string, count uint64, done func(member.Numbering, error)) bool {
+	if s.member.Node().IsLeader() || tracing.Sampled(ctx) || !s.member.KnownStrict(sequence) {
+		return false
+	}
+	s.strict.Begin(ctx, share.Key{Sequence: sequence, Principal: trust.PrincipalOf(ctx)}, count, done)
+	return true
+}
+
 func (s memberSource) Last(ctx context.Context, sequence string) (last int64, ok bool, err error) {
 	if trust.RelayOf(ctx) != "" {
 		return s.member.LastAtLeader(ctx, sequence)

@@ -24,10 +24,15 @@ func (k *Kernel) Next(ctx context.Context, sequence string, count uint64, reques
 // TryNext is Next without a wait. If ok is false, nothing was issued; Next returns the numbers or the error.
 func (k *Kernel) TryNext(ctx context.Context, sequence string, count uint64) (n member.Numbering, ok bool) {
 	a, err := trust.PrincipalOf(ctx).Admit(trust.RightNextNumbers, sequence)
-	if err != nil {
+	if err != nil || CheckNext(count, "") != nil || spend(&a, trust.RightNextNumbers, sequence, count) != nil {
 		return n, false
 	}
-	return k.tryNext(&a, sequence, count)
+	if n, ok = k.Source.TryNext(sequence, count); ok {
+		k.countNumbers(n)
+	} else {
+		a.Principal().Refund(count)
+	}
+	return n, ok
 }
 
 // Last returns the last number to the caller of a context, as [Source].Last does. Its errors are gRPC statuses.
@@ -49,14 +54,40 @@ func (k *Kernel) NextNumbers(ctx context.Context, a trust.Admission, req *snowra
 	return wire.NumbersResponse(sequence, n, !relayed), nil
 }
 
-// TryNumbers is NextNumbers without a wait, for a request without an ID that no member forwarded. It returns nil if nothing was
-// issued.
-func (k *Kernel) TryNumbers(a *trust.Admission, req *snowraftv1.NextNumbersRequest) *snowraftv1.NextNumbersResponse {
-	n, ok := k.tryNext(a, req.GetSequence(), uint64(req.GetCount()))
-	if !ok {
-		return nil
+// Waiter is a request for numbers that waits without a goroutine.
+type Waiter interface {
+	// Wait returns the context of the wait. It reports whether there is memory for the request.
+	Wait() (ctx context.Context, ok bool)
+	// Leave ends the wait, without an outcome.
+	Leave()
+	// Numbered ends the wait. It must not wait.
+	Numbered(member.Numbering, error)
+}
+
+// BeginNumbers is NextNumbers without a wait, for a request without an ID that no member forwarded. If begun is true, the waiter
+// gets the outcome, perhaps before BeginNumbers returns. If it is false and the answer is nil, nothing was issued; call NextNumbers.
+func (k *Kernel) BeginNumbers(a *trust.Admission, req *snowraftv1.NextNumbersRequest, w Waiter) (resp *snowraftv1.NextNumbersResponse, begun bool) {
+	sequence, count := req.GetSequence(), uint64(req.GetCount())
+	if CheckNext(count, "") != nil || spend(a, trust.RightNextNumbers, sequence, count) != nil {
+		return nil, false
 	}
-	return wire.NumbersResponse(req.GetSequence(), n, true)
+	if n, ok := k.Source.TryNext(sequence, count); ok {
+		k.countNumbers(n)
+		return wire.NumbersResponse(sequence, n, true), false
+	}
+	if ctx, ok := w.Wait(); ok {
+		if k.Source.Begin(ctx, sequence, count, func(n member.Numbering, err error) {
+			if err = k.finish(a, count, err); err == nil {
+				k.countNumbers(n)
+			}
+			w.Numbered(n, err)
+		}) {
+			return nil, true
+		}
+		w.Leave()
+	}
+	a.Principal().Refund(count)
+	return nil, false
 }
 
 // GetLast serves a request for the last number.
@@ -103,18 +134,6 @@ func (k *Kernel) ask(ctx context.Context, a *trust.Admission, sequence string, c
 	ctx, cancel := Bounded(ctx)
 	defer cancel()
 	return k.Source.Next(ctx, sequence, count, requestID)
-}
-
-func (k *Kernel) tryNext(a *trust.Admission, sequence string, count uint64) (n member.Numbering, ok bool) {
-	if CheckNext(count, "") != nil || spend(a, trust.RightNextNumbers, sequence, count) != nil {
-		return n, false
-	}
-	if n, ok = k.Source.TryNext(sequence, count); ok {
-		k.countNumbers(n)
-	} else {
-		a.Principal().Refund(count)
-	}
-	return n, ok
 }
 
 func (k *Kernel) last(ctx context.Context, a trust.Admission, sequence string) (last int64, ok bool, err error) {

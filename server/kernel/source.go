@@ -25,6 +25,10 @@ type Source interface {
 	// TryNext is Next for a relaxed sequence whose numbers are in memory; it does not wait. If ok is false, nothing was issued;
 	// call Next for the numbers or the error.
 	TryNext(sequence string, count uint64) (n member.Numbering, ok bool)
+	// Begin is Next for a request without an ID, on behalf of the caller of ctx, if the numbers come from a call that callers
+	// share. done takes the outcome, when ctx ends at the latest, on a goroutine that serves other callers after it. If begun is
+	// false, done is not called, and nothing was issued.
+	Begin(ctx context.Context, sequence string, count uint64, done func(member.Numbering, error)) (begun bool)
 	// Last returns the last issued number, if there is one. For a strict sequence the read is linearizable.
 	Last(ctx context.Context, sequence string) (last int64, ok bool, err error)
 }
