@@ -42,6 +42,7 @@ type Job interface {
 // Outcome is the outcome of [Job.Try].
 type Outcome int
 
+// Outcomes.
 const (
 	Waits Outcome = iota // Wait serves the request
 	Done                 // the answer is made

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/mux"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -289,7 +288,7 @@ func (r *numberRequest) Leave() {
 }
 
 // Numbered implements [kernel.Waiter].
-func (r *numberRequest) Numbered(n member.Numbering, err error) {
+func (r *numberRequest) Numbered(n kernel.Numbering, err error) {
 	r.Leave()
 	if err == nil {
 		err = r.write(n)
@@ -298,7 +297,7 @@ func (r *numberRequest) Numbered(n member.Numbering, err error) {
 	r.job.server.End(r.job)
 }
 
-func (r *numberRequest) write(n member.Numbering) (err error) {
+func (r *numberRequest) write(n kernel.Numbering) (err error) {
 	defer r.job.recovered(&err) // the goroutine is not this request's
 	r.out.Response = wire.NumbersResponse(r.in.Request.GetSequence(), n, true)
 	return nil

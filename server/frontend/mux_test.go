@@ -282,7 +282,7 @@ func TestRequestsOfSharedCalls(t *testing.T) {
 			after time.Duration
 		}{{3, 100 * time.Millisecond}, {2, 5 * time.Second}} {
 			resp, err := stream.Recv()
-			if err != nil || resp.GetId() != want.id || codes.Code(resp.GetError().GetCode()) != codes.DeadlineExceeded || time.Since(began) != want.after { //nolint:gosec // a code
+			if err != nil || resp.GetId() != want.id || codes.Code(resp.GetError().GetCode()) != codes.DeadlineExceeded || time.Since(began) != want.after {
 				t.Errorf("%v, %v after %v, want the deadline of %d after %v", resp, err, time.Since(began), want.id, want.after)
 			}
 		}

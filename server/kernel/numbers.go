@@ -54,6 +54,9 @@ func (k *Kernel) NextNumbers(ctx context.Context, a trust.Admission, req *snowra
 	return wire.NumbersResponse(sequence, n, !relayed), nil
 }
 
+// Numbering is the issued numbers of a request.
+type Numbering = member.Numbering
+
 // Waiter is a request for numbers that waits without a goroutine.
 type Waiter interface {
 	// Wait returns the context of the wait. It reports whether there is memory for the request.
@@ -61,7 +64,7 @@ type Waiter interface {
 	// Leave ends the wait, without an outcome.
 	Leave()
 	// Numbered ends the wait. It must not wait.
-	Numbered(member.Numbering, error)
+	Numbered(Numbering, error)
 }
 
 // BeginNumbers is NextNumbers without a wait, for a request without an ID that no member forwarded. If begun is true, the waiter
