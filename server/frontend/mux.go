@@ -250,8 +250,8 @@ func (r *idRequest) clear() {
 type numberRequest struct {
 	in  mux.NumberRequest
 	out snowraftv1.StreamNumbersResponse
-	job *job               // of a request that waits without a goroutine
-	end context.CancelFunc // of its context
+	job *job               // set for a request that waits without a goroutine
+	end context.CancelFunc // cancels the context of its wait
 }
 
 func (r *numberRequest) message() mux.Received { return r.in }

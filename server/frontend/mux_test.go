@@ -249,8 +249,8 @@ func (s sharing) Begin(ctx context.Context, sequence string, count uint64, done 
 	return true
 }
 
-// A request whose numbers come from a shared call waits until its deadline or the end of its stream, and no longer. What it
-// holds is returned.
+// A request whose numbers come from a shared call waits until its deadline or the end of its stream, and no longer. The
+// stream returns its memory.
 func TestRequestsOfSharedCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

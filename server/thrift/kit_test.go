@@ -29,9 +29,9 @@ type fake struct {
 	asked   chan struct{}
 	gaveUp  chan error // receives the error of the context of a call that waited for hold
 	agents  []string
-	as      *trust.Principal // of all callers; nil: everyone
-	caller  *trust.Principal // of the last request
-	denied  error            // of Anonymous
+	as      *trust.Principal // principal of all callers; nil: everyone
+	caller  *trust.Principal // principal of the last request
+	denied  error            // error of Anonymous
 	counted chan string      // receives the methods of requests; may be nil
 }
 
