@@ -11,9 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/peer"
-	"github.com/snowraft/snowraft/internal/test/bubble"
 	"github.com/snowraft/snowraft/internal/test/clusterkit"
-	"github.com/snowraft/snowraft/internal/test/memnet"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -27,15 +25,15 @@ type remembering struct {
 // address returns the address at which the member listens.
 func (r remembering) address() string { return r.listener.Addr().String() }
 
-// inMemory runs a test in synthetic time, on a network in memory, so that a busy machine delays no answer of a process.
-func inMemory(t *testing.T, test func(t *testing.T, keys *trust.Keys, network *memnet.Host)) {
+// inMemory runs a test in synthetic time, with and without a secret.
+func inMemory(t *testing.T, test func(t *testing.T, keys *trust.Keys, network clusterkit.Network)) {
 	withAndWithoutSecret(t, func(t *testing.T, keys *trust.Keys) {
-		bubble.Test(t, func(t *testing.T) { test(t, keys, memnet.New().Host("127.0.0.1")) })
+		clusterkit.InMemory(t, func(t *testing.T, network clusterkit.Network) { test(t, keys, network) })
 	})
 }
 
 // run runs a process with an identity on an address.
-func run(t *testing.T, keys *trust.Keys, network *memnet.Host, address string, m peer.Meta) remembering {
+func run(t *testing.T, keys *trust.Keys, network clusterkit.Network, address string, m peer.Meta) remembering {
 	t.Helper()
 	listener, err := network.Listen(t.Context(), "tcp", address)
 	if err != nil {
@@ -92,7 +90,7 @@ func (r remembering) meets(other remembering) error {
 // Of two processes with one data directory, the later one is refused as long as the first is alive, whether the later one dials
 // or is dialed.
 func TestCopyOfAMemberIsRefused(t *testing.T) {
-	inMemory(t, func(t *testing.T, keys *trust.Keys, network *memnet.Host) {
+	inMemory(t, func(t *testing.T, keys *trust.Keys, network clusterkit.Network) {
 		other := run(t, keys, network, "127.0.0.1:0", clusterkit.NewMeta())
 		first := run(t, keys, network, "127.0.0.1:0", clusterkit.NewMeta())
 		if err := other.meets(first); err != nil {
@@ -131,7 +129,7 @@ func TestCopyOfAMemberIsRefused(t *testing.T) {
 
 // A process that is killed and started again is not a copy, even if it restarts often, at once, or at another address.
 func TestRestartedMemberIsNoCopy(t *testing.T) {
-	inMemory(t, func(t *testing.T, keys *trust.Keys, network *memnet.Host) {
+	inMemory(t, func(t *testing.T, keys *trust.Keys, network clusterkit.Network) {
 		others := []remembering{run(t, keys, network, "127.0.0.1:0", clusterkit.NewMeta()), run(t, keys, network, "127.0.0.1:0", clusterkit.NewMeta())}
 		m, address := clusterkit.NewMeta(), "127.0.0.1:0"
 		for i := range 20 {
@@ -154,7 +152,7 @@ func TestRestartedMemberIsNoCopy(t *testing.T) {
 // A process that was paused while its copy was started counts as the later one when it wakes up. It is accepted again when the
 // copy stops.
 func TestPausedAndReplacedMemberIsRefused(t *testing.T) {
-	inMemory(t, func(t *testing.T, keys *trust.Keys, network *memnet.Host) {
+	inMemory(t, func(t *testing.T, keys *trust.Keys, network clusterkit.Network) {
 		other := run(t, keys, network, "127.0.0.1:0", clusterkit.NewMeta())
 		first := run(t, keys, network, "127.0.0.1:0", clusterkit.NewMeta())
 		if err := other.meets(first); err != nil {

@@ -1,0 +1,22 @@
+package clusterkit
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"github.com/snowraft/snowraft/internal/test/bubble"
+	"github.com/snowraft/snowraft/internal/test/memnet"
+)
+
+// Network is the network of a host.
+type Network interface {
+	Listen(ctx context.Context, network, address string) (net.Listener, error)
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// InMemory runs a test in synthetic time, on a network in memory, so that a busy machine delays no answer.
+func InMemory(t *testing.T, test func(t *testing.T, network Network)) {
+	t.Helper()
+	bubble.Test(t, func(t *testing.T) { test(t, memnet.New().Host("127.0.0.1")) })
+}
