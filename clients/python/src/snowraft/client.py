@@ -178,6 +178,7 @@ class Client:
         lanes: int = 1,
         clock: Clock | None = None,
         no_wait: bool = False,
+        lazy: bool = False,
     ) -> Generator:
         """Returns a generator, which leases workers of a layout and issues IDs in this process.
 
@@ -186,13 +187,15 @@ class Client:
         :param lanes: number of workers to hold, 1 to 64. IDs of different lanes are in no order.
         :param clock: clock of a test, by default the system's.
         :param no_wait: whether ``next`` raises when the last window has ended, instead of waiting.
+        :param lazy: whether the generator starts at the first ``next`` or ``ready`` of each process, also after a fork, and
+            closes at the exit of the process. A module can make a lazy generator when it is imported.
 
         It returns at once, and requests the first window in the background; see ``Generator.ready``. Close it before the
         client.
         """
         if self._closed.is_set():
             raise closed()
-        generator = Generator(self, layout, holder, lanes, clock or SystemClock(), no_wait)
+        generator = Generator(self, layout, holder, lanes, clock or SystemClock(), no_wait, lazy)
         self._open.append(generator)  # from here on, a seal reaches it
         generator._start()
         return generator

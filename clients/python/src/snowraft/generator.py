@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import socket
 import threading
@@ -28,6 +29,7 @@ log = logging.getLogger("snowraft")
 
 _MS = 1_000_000
 _NAP, _LONG_NAP = 20, 200  # ms between two readings of the clock by a waiting caller
+_EXIT_LIMIT = 2.0  # seconds to release the workers at the exit of the process
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Generator:
 
     All methods may be called from any thread, but not from a signal handler. With one lane, IDs strictly increase. In a
     child process after a fork, ``next`` raises until ``ready`` was called there: the child then leases workers of its own.
+    A lazy generator leases its workers at the first ``next`` or ``ready`` of each process, and releases them at its exit.
 
     A signal handler that forks must end its child, by ``os._exit`` or ``exec``. A child that returns from the handler goes on
     where its parent was interrupted. ``next`` notices that up to its end. An ID that ``next`` has returned before is in both
@@ -68,7 +71,14 @@ class Generator:
     """
 
     def __init__(
-        self, client: Client, layout: str, holder: str | None, lanes: int, clock: Clock, no_wait: bool
+        self,
+        client: Client,
+        layout: str,
+        holder: str | None,
+        lanes: int,
+        clock: Clock,
+        no_wait: bool,
+        lazy: bool,
     ) -> None:
         if isinstance(lanes, bool) or not isinstance(lanes, int) or not 1 <= lanes <= 64:
             raise invalid(f"{lanes!r} lanes: expected 1 to 64")
@@ -77,12 +87,13 @@ class Generator:
             form = "printable UTF-8 in form NFC without spaces, not beginning with \"$\""
             raise invalid(f"holder name {name!r}: expected 1 to 125 bytes of {form}")
         self._client, self._layout_name, self._holder, self._lanes = client, layout, name, lanes
-        self._clock, self._no_wait = clock, no_wait
+        self._clock, self._no_wait, self._lazy = clock, no_wait, lazy
         self._wall_ns: Callable[[], int] = clock.wall_ns
         self._closed = False
         self._page = _image.mark()
         self._renew()
         self._begin()
+        self._idle = lazy
         _image.inherit(self)
 
     def _renew(self) -> None:
@@ -94,16 +105,40 @@ class Generator:
     def _begin(self) -> None:
         """Begins with a new nonce and without a lease."""
         life = Life(self._client, self._layout_name, self._holder, self._lanes, self._clock, self._changed)
-        self._life, self._watch, self._forked_off = life, life.watch, False
+        self._life, self._watch, self._idle = life, life.watch, False
 
     def _start(self) -> None:
-        """Starts the threads."""
-        self._life.start()
+        """Starts the threads, unless the generator is lazy."""
+        if not self._idle:
+            self._life.start()
+
+    def _wake(self) -> None:
+        """Starts an idle generator: a lazy one, or that of a child after a fork."""
+        _image.own(self)
+        with self._reviving:
+            if self._closed:
+                raise closed("generator")
+            if self._idle:
+                self._begin()
+                self._start()
+                if self._lazy:
+                    atexit.register(self._exit)
+
+    def _exit(self) -> None:
+        """Releases the workers at the exit of the process."""
+        self._close_quietly(_EXIT_LIMIT)
+
+    def _close_quietly(self, timeout: float | None) -> None:
+        """Closes the generator, and logs an error."""
+        try:
+            self.close(timeout)
+        except SnowraftError as e:
+            log.warning("generator not closed completely: %s", e, extra={"error": str(e)})
 
     def _forked(self) -> None:
         """Drops the lease of the parent, which goes on to use it: it is never released here."""
         page = _image.mark()
-        self._forked_off = True
+        self._idle = True
         self._renew()
         self._life = self._life.inherited(self._changed)
         self._page = page
@@ -175,6 +210,9 @@ class Generator:
         patience: int | None = None  # monotonic ms until which it waits for a window
         began = 0
         while True:
+            _image.own(self)
+            if self._lazy and self._idle:
+                self._wake()
             self._check_alive()
             with self._changed:
                 now = self._watch.now()
@@ -242,8 +280,10 @@ class Generator:
         _image.own(self)
         if self._closed:
             raise closed("generator")
-        if self._forked_off:
+        if self._idle:
             text = "this process was forked and holds no worker; call ready() in it first"
+            if self._lazy:
+                text = "no ID was needed yet in this process, so it holds no worker"
             raise SnowraftError(text, reason=reasons.UNAVAILABLE)
 
     def ready(self, timeout: float | None = None) -> None:
@@ -252,13 +292,7 @@ class Generator:
         It issues no ID. In a child after a fork, it starts to lease workers of its own. Raises SnowraftError: at once if
         waiting does not help, as for UNKNOWN_LAYOUT and PERMISSION_DENIED, otherwise with the last reason.
         """
-        _image.own(self)
-        with self._reviving:
-            if self._closed:
-                raise closed("generator")
-            if self._forked_off:
-                self._begin()
-                self._start()
+        self._wake()
         deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
         while (error := self.problem()) is not None:
             left = deadline - time.monotonic()
@@ -298,8 +332,9 @@ class Generator:
         with self._reviving, self._changed:
             first, self._closed = not self._closed, True
             self._changed.notify_all()
-        if not first or self._forked_off:
+        if not first or self._idle:
             return
+        atexit.unregister(self._exit)
         self._client._forget(self)
         self._life.close(self._client.timeout if timeout is None else timeout)
 
@@ -309,10 +344,7 @@ class Generator:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            self.close()
-        except SnowraftError as e:
-            log.warning("generator not closed completely: %s", e, extra={"error": str(e)})
+        self._close_quietly(None)
 
 
 def _names_holder(name: str) -> bool:
