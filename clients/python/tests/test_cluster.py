@@ -1,18 +1,16 @@
-"""Against a real cluster: SNOWRAFT_PROGRAM names the program, SNOWRAFT_PORTS the first of 60 free ports."""
+"""Against a real cluster. SNOWRAFT_PROGRAM names the program."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import re
-import signal
-import subprocess
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
+from devcluster import Running, running
 from kit import eventually
 
 from snowraft import PRESETS, Client, SnowraftError
@@ -20,45 +18,19 @@ from snowraft import _methods as methods
 from snowraft._token import encode
 from snowraft.aio import Client as AsyncClient
 
-PROGRAM = os.environ.get("SNOWRAFT_PROGRAM")
-PORTS = int(os.environ.get("SNOWRAFT_PORTS", "23200"))
-
-pytestmark = pytest.mark.skipif(not PROGRAM, reason="SNOWRAFT_PROGRAM names no program")
-
-
-@dataclass
-class Running:
-    """A cluster of three members in one process."""
-
-    address: str
-    token: str | None
-    process: subprocess.Popen[str]
-
-
-def start(port: int, *flags: str) -> Iterator[Running]:
-    assert PROGRAM
-    command = [PROGRAM, "dev", "--port-base", str(port), *flags]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout
-        said = ""
-        while "Press Ctrl-C" not in said:
-            line = process.stdout.readline()
-            assert line, f"the cluster did not start: {said}"
-            said += line
-        token = re.search(r"SNOWRAFT_TOKEN=(\S+)", said)
-        yield Running(f"127.0.0.1:{port + 1}", token[1] if token else None, process)
-        process.send_signal(signal.SIGCONT)
-        process.terminate()
+pytestmark = pytest.mark.skipif("SNOWRAFT_PROGRAM" not in os.environ, reason="SNOWRAFT_PROGRAM names no program")
 
 
 @pytest.fixture(scope="module")
 def open_cluster() -> Iterator[Running]:
-    yield from start(PORTS)
+    with running() as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="module")
 def secured() -> Iterator[Running]:
-    yield from start(PORTS + 30, "--secure")
+    with running("--secure") as cluster:
+        yield cluster
 
 
 def test_direct(open_cluster: Running) -> None:
@@ -105,13 +77,10 @@ def test_generator_goes_on_while_all_members_stand_still(open_cluster: Running) 
     with Client(open_cluster.address) as client, client.generator() as generator:
         generator.ready(20)
         eventually(lambda: generator.lanes()[0].until_ms - time.time() * 1000 > 4000)
-        open_cluster.process.send_signal(signal.SIGSTOP)
-        try:
+        with open_cluster.stopped():
             until = generator.lanes()[0].until_tick
             ids = [generator.next() for _ in range(10_000)]
             assert len(set(ids)) == 10_000 and max(ids) >> 22 < until
-        finally:
-            open_cluster.process.send_signal(signal.SIGCONT)
         eventually(lambda: generator.lanes()[0].until_tick > until, 60)
 
 
