@@ -1,0 +1,23 @@
+// Packs the client and this package, installs both next to Prisma in an empty folder, and runs the tests there. "prisma generate"
+// needs no engine, but the CLI downloads one unless the environment names a program. Arguments go to Node.
+import { execFileSync } from "node:child_process";
+import { cpSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+const env = { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, SNOWRAFT_PROGRAM: resolve("../../bin/snowraft"), ...process.env };
+const run = (command, args, cwd, stdout = "inherit") =>
+  execFileSync(command, args, { cwd, env, encoding: "utf8", shell: process.platform === "win32", stdio: ["ignore", stdout, "inherit"] });
+
+const pack = (folder) => {
+  const [{ filename }] = JSON.parse(run("npm", ["pack", "--json"], folder, "pipe"));
+  return resolve(folder, filename);
+};
+
+const quiet = ["--no-audit", "--no-fund", "--silent", "--ignore-scripts", "--prefer-offline"];
+rmSync("build", { recursive: true, force: true });
+cpSync("test", "build", { recursive: true });
+run("npm", ["ci", ...quiet], "build");
+run("npm", ["install", "--no-save", ...quiet, pack("../typescript"), pack(".")], "build");
+run("npx", ["prisma", "generate", "--schema", "schema.prisma"], "build");
+run("npx", ["tsc"], "build");
+run(process.execPath, ["--enable-source-maps", "--test-timeout=120000", "--test", ...process.argv.slice(2), join("out", "prisma.test.js")], "build");
