@@ -117,6 +117,29 @@ bin/python/ready: clients/python/pyproject.toml
 	bin/python/bin/pip install -q './clients/python[dev]'
 	@touch $@
 
+.PHONY: frameworks
+frameworks: frameworks-typescript frameworks-python ## Test the packages for Prisma, Django and SQLAlchemy at real members (Debian's postgresql)
+
+.PHONY: frameworks-typescript
+frameworks-typescript: build
+	cd clients/typescript && npm ci --no-audit --no-fund
+	cd clients/prisma && npm ci --no-audit --no-fund --ignore-scripts && npm test
+
+.PHONY: frameworks-python
+frameworks-python: build bin/frameworks/ready
+	rm -rf bin/frameworks/wheels
+	bin/frameworks/bin/pip wheel -q --no-deps -w bin/frameworks/wheels ./clients/python ./clients/sqlalchemy ./clients/django
+	bin/frameworks/bin/pip install -q --force-reinstall --no-deps bin/frameworks/wheels/*.whl
+	for package in sqlalchemy django; do \
+		cd $(CURDIR)/clients/$$package && PYTHONPATH=tests ../../bin/frameworks/bin/mypy && \
+		SNOWRAFT_PROGRAM=$(CURDIR)/bin/snowraft ../../bin/frameworks/bin/pytest -q || exit; done
+
+bin/frameworks/ready: clients/python/pyproject.toml clients/sqlalchemy/pyproject.toml clients/django/pyproject.toml
+	rm -rf bin/frameworks
+	python3 -m venv bin/frameworks
+	bin/frameworks/bin/pip install -q ./clients/python './clients/sqlalchemy[dev]' './clients/django[dev]'
+	@touch $@
+
 .PHONY: conformance
 conformance: clients ## Run one suite against the clients of all languages and real members (CONFORMANCEFLAGS: --only NAME, --count N)
 	PYTHON=$(CURDIR)/bin/python/bin/python go run ./conformance $(CONFORMANCEFLAGS)

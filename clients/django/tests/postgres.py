@@ -14,7 +14,9 @@ from pathlib import Path
 @contextlib.contextmanager
 def postgres() -> Iterator[str]:
     """Runs a server that listens on a socket only, and yields the directory of the socket. It refuses to run as root."""
-    programs = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    assert installed, "this test needs Debian's postgresql"
+    programs = installed[-1].parent
     user = "postgres" if os.geteuid() == 0 else None
     folder = tempfile.mkdtemp(prefix="snowraft-postgres-")
     if user:

@@ -176,6 +176,10 @@ var table = []part{
 		full:  each(makes("conformance")),
 	},
 	{
+		name: "frameworks", lane: waits, turn: 8, paths: []string{"clients/"},
+		full: each(makes("frameworks")),
+	},
+	{
 		name: "packages", lane: waits, turn: 2, paths: []string{"deploy/linux/"},
 		full: each(tests("make", "packages-test", "TESTFLAGS=-json")),
 	},
