@@ -1,7 +1,7 @@
-// Packs the client and this package, installs both next to Prisma in an empty folder, and runs the tests there. "prisma generate"
+// Packs the client and this package, installs both next to Prisma in the folder test, and runs the tests there. "prisma generate"
 // needs no engine, but the CLI downloads one unless the environment names a program. Arguments go to Node.
 import { execFileSync } from "node:child_process";
-import { cpSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const env = { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, SNOWRAFT_PROGRAM: resolve("../../bin/snowraft"), ...process.env };
@@ -14,10 +14,11 @@ const pack = (folder) => {
 };
 
 const quiet = ["--no-audit", "--no-fund", "--silent", "--ignore-scripts", "--prefer-offline"];
-rmSync("build", { recursive: true, force: true });
-cpSync("test", "build", { recursive: true });
-run("npm", ["ci", ...quiet], "build");
-run("npm", ["install", "--no-save", ...quiet, pack("../typescript"), pack(".")], "build");
-run("npx", ["prisma", "generate", "--schema", "schema.prisma"], "build");
-run("npx", ["tsc"], "build");
-run(process.execPath, ["--enable-source-maps", "--test-timeout=120000", "--test", ...process.argv.slice(2), join("out", "prisma.test.js")], "build");
+for (const made of ["generated", "out", "test.db"]) {
+  rmSync(join("test", made), { recursive: true, force: true });
+}
+run("npm", ["ci", ...quiet], "test");
+run("npm", ["install", "--no-save", ...quiet, pack("../typescript"), pack(".")], "test");
+run("npx", ["prisma", "generate", "--schema", "schema.prisma"], "test");
+run("npx", ["tsc"], "test");
+run(process.execPath, ["--enable-source-maps", "--test-timeout=120000", "--test", ...process.argv.slice(2), join("out", "prisma.test.js")], "test");

@@ -1,7 +1,7 @@
 import { Prisma } from "@prisma/client/extension";
 import type { Generator } from "snowraft";
-import { Schema } from "./schema.js";
-import { Writes, type Slot } from "./writes.js";
+import { slotsOf, type Slot } from "./rows.js";
+import { schemaOf, type Fields } from "./schema.js";
 
 /** SnowraftOptions are the options of {@link snowraft}. */
 export interface SnowraftOptions {
@@ -9,7 +9,7 @@ export interface SnowraftOptions {
    * The fields that get IDs, by the names of their models, of type BigInt or String. The default is the field `id` of each model
    * where that is a BigInt.
    */
-  fields?: Readonly<Record<string, string | readonly string[]>> | undefined;
+  fields?: Fields | undefined;
 }
 
 /**
@@ -21,15 +21,15 @@ export interface SnowraftOptions {
  */
 export function snowraft(generator: Generator, options: SnowraftOptions = {}) {
   return Prisma.defineExtension((client) => {
-    const schema = new Schema(client, options.fields);
+    const schema = schemaOf(client, options.fields);
     return client.$extends({
       name: "snowraft",
       query: {
         $allModels: {
           $allOperations({ model, operation, args, query }) {
-            const writes = new Writes(schema);
-            const copy = writes.copy(model, operation, args as Record<string, unknown> | undefined);
-            return writes.slots.length === 0 ? query(args) : fill(writes.slots, generator).then(() => query(copy as typeof args));
+            // The arguments are Prisma's own copy.
+            const slots = slotsOf(schema, model, operation, args as Record<string, unknown>);
+            return slots.length === 0 ? query(args) : fill(slots, generator).then(() => query(args));
           },
         },
       },
