@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ class OverSocket(http.client.HTTPConnection):
 
 
 def get(path: str) -> Any:
-    connection = OverSocket(path, timeout=60)
+    connection = OverSocket(path)
     with contextlib.closing(connection):
         connection.request("GET", "/", headers={"Host": "localhost"})
         response = connection.getresponse()
@@ -56,15 +57,17 @@ def test_workers_of_a_preloaded_site(cluster: Running, folder: Path) -> None:
 
     Order.objects.all().delete()
     path = f"{folder}/socket"
-    command = [sys.executable, "-m", "gunicorn", "--preload", "--workers", "2", "--bind", f"unix:{path}", "wsgi"]
+    command = [sys.executable, "-m", "gunicorn", "--preload", "--workers", "2", "--timeout", "300", "--graceful-timeout", "300", "--bind", f"unix:{path}", "wsgi"]
     tokens = dict[int, int]()
     answers = 0
 
     def both_answer() -> bool:
+        """Sends requests at the same time. A worker that serves one leaves the others to the second worker."""
         nonlocal answers
-        answer = get(path)
-        answers += 1
-        tokens[answer["pid"]] = answer["token"]
+        with ThreadPoolExecutor(4) as threads:
+            for answer in threads.map(get, [path] * 4):
+                tokens[answer["pid"]] = answer["token"]
+                answers += 1
         return len(tokens) == 2
 
     log = folder / "log"
@@ -72,9 +75,9 @@ def test_workers_of_a_preloaded_site(cluster: Running, folder: Path) -> None:
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
         with subprocess.Popen(command, env=environment, stdout=output, stderr=output) as server:
             try:
-                eventually(lambda: os.path.exists(path) or server.poll() is not None, 60)
+                eventually(lambda: os.path.exists(path) or server.poll() is not None, 240)
                 assert server.poll() is None, log.read_text()
-                eventually(both_answer, 60)
+                eventually(both_answer, 240)
             finally:
                 server.terminate()
     assert len(set(tokens.values())) == 2

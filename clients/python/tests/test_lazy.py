@@ -78,8 +78,8 @@ def test_event_loop_never_waits_for_the_start(cluster: Cluster) -> None:
 def test_exit_of_the_process_releases_the_worker(cluster: Cluster) -> None:
     program = f"""
 from snowraft import Client
-generator = Client({cluster.member.address!r}).generator(lazy=True)
+generator = Client({cluster.member.address!r}, timeout=60).generator(lazy=True)
 generator.next()
 """
-    subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": str(SOURCES)}, timeout=60, check=True)
+    subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": str(SOURCES)}, timeout=300, check=True)
     eventually(lambda: [r["token"] for r in cluster.released] == ["1"])

@@ -188,7 +188,8 @@ class Client:
         :param clock: clock of a test, by default the system's.
         :param no_wait: whether ``next`` raises when the last window has ended, instead of waiting.
         :param lazy: whether the generator starts at the first ``next`` or ``ready`` of each process, also after a fork, and
-            closes at the exit of the process. A module can make a lazy generator when it is imported.
+            closes at the exit of the process, which waits for at most the timeout of the client. A module can make a lazy
+            generator when it is imported.
 
         It returns at once, and requests the first window in the background; see ``Generator.ready``. Close it before the
         client.

@@ -29,7 +29,6 @@ log = logging.getLogger("snowraft")
 
 _MS = 1_000_000
 _NAP, _LONG_NAP = 20, 200  # ms between two readings of the clock by a waiting caller
-_EXIT_LIMIT = 2.0  # seconds to release the workers at the exit of the process
 
 
 @dataclass(frozen=True)
@@ -125,13 +124,9 @@ class Generator:
                     atexit.register(self._exit)
 
     def _exit(self) -> None:
-        """Releases the workers at the exit of the process."""
-        self._close_quietly(_EXIT_LIMIT)
-
-    def _close_quietly(self, timeout: float | None) -> None:
         """Closes the generator, and logs an error."""
         try:
-            self.close(timeout)
+            self.close()
         except SnowraftError as e:
             log.warning("generator not closed completely: %s", e, extra={"error": str(e)})
 
@@ -344,7 +339,7 @@ class Generator:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._close_quietly(None)
+        self._exit()
 
 
 def _names_holder(name: str) -> bool:
