@@ -106,6 +106,11 @@ clients-typescript:
 clients-java:
 	cd clients/java && mvn -q -B verify
 
+.PHONY: frameworks-java
+frameworks-java: ## Test the Java modules for Hibernate, MyBatis-Plus and Spring Boot at real members
+	CGO_ENABLED=0 go build -o bin/snowraft ./cmd/snowraft
+	cd clients/java && mvn -q -B -Pframeworks verify
+
 .PHONY: clients-python
 clients-python: bin/python/ready
 	cd clients/python && $(CURDIR)/bin/python/bin/mypy && $(CURDIR)/bin/python/bin/pytest -q
