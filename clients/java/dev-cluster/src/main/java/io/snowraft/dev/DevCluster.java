@@ -44,7 +44,7 @@ public final class DevCluster implements AutoCloseable {
             try {
                 Path data = Files.createTempDirectory("snowraft-dev");
                 Process process = new ProcessBuilder(PROGRAM.toString(), "dev", "--port-base", Integer.toString(base), "--data-dir",
-                        data.resolve("members").toString()).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+                        data.resolve("members").toString(), "--log-level", "error").redirectError(ProcessBuilder.Redirect.INHERIT).start();
                 DevCluster cluster = new DevCluster(process, base, data);
                 if (cluster.isReady()) {
                     return cluster;
