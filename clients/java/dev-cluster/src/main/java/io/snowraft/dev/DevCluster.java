@@ -9,6 +9,7 @@ import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
@@ -99,8 +100,10 @@ public final class DevCluster implements AutoCloseable {
     /** Returns the output of a command of snowraft that calls the members. */
     public String command(String... args) {
         try {
-            Process command = new ProcessBuilder(Stream.concat(Stream.of(PROGRAM.toString()), Stream.of(args)).toList())
-                    .redirectErrorStream(true).start();
+            List<String> line = new ArrayList<>(List.of(PROGRAM.toString()));
+            line.addAll(List.of(args));
+            line.addAll(List.of("--addr", "127.0.0.1:" + base));
+            Process command = new ProcessBuilder(line).redirectErrorStream(true).start();
             command.getOutputStream().close();
             String output = new String(command.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
             if (command.waitFor() != 0) {
