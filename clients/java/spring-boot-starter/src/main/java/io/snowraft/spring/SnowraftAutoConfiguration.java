@@ -1,24 +1,19 @@
 package io.snowraft.spring;
 
-import com.baomidou.mybatisplus.core.incrementer.IdentifierGenerator;
 import io.snowraft.client.Generator;
 import io.snowraft.client.SnowraftClient;
-import io.snowraft.mybatisplus.SnowraftIdentifierGenerator;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 
 /**
  * Configures a {@link SnowraftClient} and a {@link Generator}, from which Hibernate takes the IDs of members with the annotation
- * {@link io.snowraft.hibernate.SnowraftId}, and MyBatis-Plus those with {@code IdType.ASSIGN_ID}.
+ * {@link io.snowraft.hibernate.SnowraftId}.
  */
-@AutoConfiguration(beforeName = "com.baomidou.mybatisplus.autoconfigure.IdentifierGeneratorAutoConfiguration")
+@AutoConfiguration
 @EnableConfigurationProperties(SnowraftProperties.class)
 public class SnowraftAutoConfiguration {
     /** Returns the client, which Spring closes. */
@@ -34,17 +29,5 @@ public class SnowraftAutoConfiguration {
     @ConditionalOnProperty(name = "snowraft.generator.enabled", matchIfMissing = true)
     public Generator snowraftGenerator(SnowraftClient client, SnowraftProperties properties) {
         return Connection.generator(client, properties);
-    }
-
-    /** Configures MyBatis-Plus. */
-    @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(IdentifierGenerator.class)
-    static class MybatisPlus {
-        @Bean
-        @ConditionalOnMissingBean
-        @ConditionalOnBean(Generator.class)
-        IdentifierGenerator snowraftIdentifierGenerator(Generator ids) {
-            return new SnowraftIdentifierGenerator(ids);
-        }
     }
 }
