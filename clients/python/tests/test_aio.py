@@ -40,6 +40,31 @@ def test_concurrent_tasks_share_calls() -> None:
         assert len(member.of("/v1/sequences:next")) < 20 and sum(b.callers for b in batches) == 200
 
 
+def test_call_in_flight_takes_no_more_tasks() -> None:
+    """The answer to a call may be older than a caller that comes while it is on its way."""
+    gate, first = threading.Event(), iter([1, 100])
+
+    def answer(call: Call) -> Any:
+        value = next(first)
+        gate.wait(10)
+        return numbers(value, call.body["count"])
+
+    async def main(member: Member) -> list[int]:
+        async with Client(member.address) as client:
+            sequence = client.sequence("orders")
+            tasks = [asyncio.ensure_future(sequence.next())]
+            while not member.of("/v1/sequences:next"):
+                await asyncio.sleep(0.001)
+            tasks.append(asyncio.ensure_future(sequence.next()))
+            await asyncio.sleep(0)  # the second task has called
+            gate.set()
+            return await asyncio.gather(*tasks)
+
+    with Member(answer) as member:
+        assert run(main(member)) == [1, 100]
+        assert [c.body["count"] for c in member.of("/v1/sequences:next")] == [1, 1]
+
+
 def test_canceled_caller_does_not_end_the_call_of_others() -> None:
     gate = threading.Event()
 

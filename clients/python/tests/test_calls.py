@@ -170,6 +170,32 @@ def test_concurrent_callers_share_calls(monkeypatch: pytest.MonkeyPatch) -> None
         assert sum(b.callers for b in batches) == 40
 
 
+def test_call_in_flight_takes_no_more_callers() -> None:
+    """The answer to a call may be older than a caller that comes while it is on its way."""
+    gate, first = threading.Event(), iter([1, 100])
+
+    def answer(call: Call) -> Any:
+        value = next(first)
+        gate.wait(10)
+        return numbers(value, call.body["count"])
+
+    with Member(answer) as member, Client(member.address) as client:
+        sequence, got = client.sequence("orders"), list[int]()
+        threads = [threading.Thread(target=lambda: got.append(sequence.next())) for _ in range(2)]
+
+        def joined() -> bool:
+            batch = sequence._calls._open
+            return batch is not None and batch.callers == 2
+
+        for sent, thread in enumerate(threads, 1):
+            thread.start()
+            eventually(lambda: len(member.of("/v1/sequences:next")) == sent or joined())
+        gate.set()
+        for thread in threads:
+            thread.join()
+        assert sorted(got) == [1, 100]
+
+
 def test_exhausted_batch_is_divided() -> None:
     def answer(call: Call) -> Any:
         if call.body["count"] > 1:

@@ -143,6 +143,23 @@ def test_nothing_is_issued_at_the_end_of_the_window(cluster: Cluster) -> None:
         assert generator.next() >> 22 >= until
 
 
+def test_full_last_tick_ends_with_the_window(cluster: Cluster) -> None:
+    clock = FakeClock()
+    cluster.window_ms = 1000
+    client, generator = open_generator(cluster, clock)
+    with client:
+        generator.ready(5)
+        cluster.replies = ["lost"] * 1000
+        until = int(cluster.grants[0]["untilTick"])
+        clock.pass_ms(999)
+        ids: list[int] = []
+        with pytest.raises(SnowraftError) as raised:
+            while len(ids) <= 4096:
+                ids.append(generator.next(timeout=0))
+        assert raised.value.reason == "WINDOW_ENDED"
+        assert {(id >> 22, id >> 12 & 1023) for id in ids} == {(until - 1, 1)} and len(set(ids)) == len(ids)
+
+
 def test_lost_reply_of_an_extension_is_repeated(cluster: Cluster) -> None:
     clock = FakeClock()
     cluster.window_ms = 2000
