@@ -28,7 +28,7 @@ var table = []part{
 	},
 	{
 		name: "tools", lane: alone, always: true, // several parts use them at the same time
-		full: each(makes("bin/golangci-lint", "bin/govulncheck")),
+		full: each(makes("bin/golangci-lint", "bin/govulncheck", "bin/python/ready")),
 	},
 	{
 		name: "race", always: true,

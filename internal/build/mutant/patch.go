@@ -29,14 +29,17 @@ type Patch struct {
 type Run struct {
 	Caught  bool     // whether a test fails, or all pass in spite of the bug
 	With    string   // the name of another patch that is applied as well; usually empty
-	Package string   // argument of the go command
+	Package string   // argument of the go command, or the folder of File
+	File    string   // source of the test, if it is one of a client in another language
 	Test    string   // a test, or one of its subtests
 	Flags   []string // flags of the test binary
 }
 
 var (
-	runLine  = regexp.MustCompile(`^(Caught|Not caught)(?: with ([a-z0-9-]+))? by: go test (\./\S+) -run (Test\S+)((?: -\S+)*)$`)
-	fileLine = regexp.MustCompile(`(?m)^(?:\+\+\+ b|--- a)/(\S+)$`)
+	runLine    = regexp.MustCompile(`^(Caught|Not caught)(?: with ([a-z0-9-]+))? by: go test (\./\S+) -run (Test\S+)((?: -\S+)*)$`)
+	clientLine = regexp.MustCompile(`^(Caught|Not caught) by: (clients/\S+\.(?:py|ts|java)) (\S.*)$`)
+	fileLine   = regexp.MustCompile(`(?m)^(?:\+\+\+ b|--- a)/(\S+)$`)
+	testFile   = regexp.MustCompile(`_test\.go$|^clients/.*/tests?/`)
 )
 
 // Load reads all patches of the module at a root, in the order of their names.
@@ -73,8 +76,10 @@ func parse(path, text string) (Patch, error) {
 		line = strings.TrimSpace(line)
 		if m := runLine.FindStringSubmatch(line); m != nil {
 			p.Runs = append(p.Runs, Run{Caught: m[1] == "Caught", With: m[2], Package: m[3], Test: m[4], Flags: strings.Fields(m[5])})
+		} else if m := clientLine.FindStringSubmatch(line); m != nil {
+			p.Runs = append(p.Runs, Run{Caught: m[1] == "Caught", Package: "./" + filepath.Dir(m[2]), File: m[2], Test: m[3]})
 		} else if strings.HasPrefix(line, "Caught") || strings.HasPrefix(line, "Not caught") {
-			return p, fmt.Errorf("%s: %q: expected %s", path, line, runLine)
+			return p, fmt.Errorf("%s: %q: expected %s or %s", path, line, runLine, clientLine)
 		} else {
 			p.Rule = strings.TrimSpace(p.Rule + " " + line)
 		}
@@ -84,7 +89,7 @@ func parse(path, text string) (Patch, error) {
 	}
 	p.Files = sources(diff)
 	for _, file := range p.Files {
-		if strings.HasSuffix(file, "_test.go") {
+		if testFile.MatchString(file) {
 			return p, fmt.Errorf("%s: changes %s, expected no test", path, file)
 		}
 	}

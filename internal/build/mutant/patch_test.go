@@ -41,7 +41,12 @@ func TestPatchesApply(t *testing.T) {
 					}
 				}
 				name, _, _ := strings.Cut(r.Test, "/")
-				if !slices.Contains(tests(t, r.Package), name) {
+				if r.File != "" {
+					name, _, _ := strings.Cut(r.Test, "[") // the case of pytest
+					if raw, err := os.ReadFile(filepath.Join(root, r.File)); err != nil || !strings.Contains(string(raw), name) {
+						t.Errorf("%s: there is no %s in %s: %v", p.File, name, r.File, err)
+					}
+				} else if !slices.Contains(tests(t, r.Package), name) {
 					t.Errorf("%s: there is no %s in %s", p.File, name, r.Package)
 				}
 			}
@@ -94,6 +99,9 @@ func TestParse(t *testing.T) {
 		{"no run that fails", "A rule.\n\nNot caught by: go test ./fsm -run TestA\n" + diff, 0},
 		{"another command", "A rule.\n\nCaught by: make test\n" + diff, 0},
 		{"no diff", "A rule.\n\nCaught by: go test ./fsm -run TestA\n", 0},
+		{"a client's", "A rule.\n\nCaught by: clients/java/client/src/test/java/ATest.java aTest\nNot caught by: clients/python/tests/test_a.py test_a\n" + diff, 2},
+		{"a file of no client", "A rule.\n\nCaught by: fsm/x.py test_a\n" + diff, 0},
+		{"a patched test of a client", "A rule.\n\nCaught by: go test ./fsm -run TestA\n" + strings.ReplaceAll(diff, "fsm/x.go", "clients/python/tests/x.py"), 0},
 		{"a patched test", "A rule.\n\nCaught by: go test ./fsm -run TestA\n" + strings.ReplaceAll(diff, "x.go", "x_test.go"), 0},
 	} {
 		p, err := parse("fsm/testdata/mutants/a-bug.patch", c.text)

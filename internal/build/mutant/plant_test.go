@@ -27,12 +27,25 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorkshop(t, patches)
+	clients := newClients(t)
+	planted := 0
 	for _, p := range selected {
 		t.Run(p.Name, func(t *testing.T) {
-			w.planted = append(w.planted, p) // -test.run selects it too
+			planted++ // -test.run selects it too
+			client := clientOf(clients, p)
+			if client != nil {
+				client.planted = append(client.planted, p)
+			} else {
+				w.planted = append(w.planted, p)
+			}
 			t.Parallel()
 			for _, r := range p.Runs {
-				o := w.program(t, p, r).execute(t, r.Package, exactly(r.Test), r.Flags, p.Name)
+				var o outcome
+				if client != nil {
+					o = client.execute(t, []Run{r}, p)
+				} else {
+					o = w.program(t, p, r).execute(t, r.Package, exactly(r.Test), r.Flags, p.Name)
+				}
 				if fault := o.fault(r.Caught); fault != "" {
 					t.Errorf("%s -run %s %v: %s\n%s", r.Package, r.Test, r.Flags, fault, o.text)
 				} else {
@@ -44,10 +57,15 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
 		withoutBugs(t, w)
+		for _, c := range clients {
+			if len(c.planted) > 0 {
+				t.Run(c.dir, c.withoutBugs)
+			}
+		}
 	})
 	t.Cleanup(func() {
 		_, _ = fmt.Fprintf(os.Stdout, "%d of %d planted bugs selected, %d builds, %v\n",
-			len(w.planted), len(patches), w.builds, time.Since(begun).Round(time.Second))
+			planted, len(patches), w.builds, time.Since(begun).Round(time.Second))
 	})
 }
 

@@ -47,6 +47,7 @@ var sections = []struct{ dir, title string }{
 	{"server/web", "HTTP"},
 	{"server/thrift", "Thrift"},
 	{"client", "Go client"},
+	{"clients/python", "Client for Python"},
 	{"cmd/snowraft", "Command line"},
 	{"cmd/snowraft/internal/cli", "Command line: output"},
 	{"cmd/snowraft/internal/serve", "Command line: processes"},
