@@ -142,6 +142,18 @@ test("a generator stops at once when an extension says that the cluster is seale
   assert.deepEqual(leases.released, []);
 });
 
+test("a generator stops at once when any answer says that the cluster is sealed", async () => {
+  const leases = await Leases.start();
+  leases.windowMs = 600_000;
+  leases.member.on("/v1/sequences:next", () => failure("SET_BACK", 9));
+  const client = connect([leases.member]);
+  const generator = client.generator();
+  await generator.ready();
+  generator.next();
+  await assert.rejects(client.sequence("s").next(), { reason: "SET_BACK" });
+  assert.equal(reasonOf(generator), "SET_BACK");
+});
+
 test("a generator stops at once when the status says that the cluster is sealed, until it is made anew", async () => {
   const leases = await Leases.start();
   const clock = new TestClock();

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { preset, SnowraftError, type Blocks } from "../src/index.js";
+import { Ledger } from "../src/ledger.js";
+import type { Block } from "../src/stock.js";
 import { connect, defaultLayout, failure, FakeMember, until, type Body, type Handler } from "./fake.js";
 
 const order = { name: "orders", mode: "strict" };
@@ -36,6 +38,27 @@ test("concurrent callers of a sequence share requests, and get their numbers in 
   assert.deepEqual([...run], [65n, 66n, 67n]);
   assert.deepEqual([run.texts, run.period], [["N65", "N66", "N67"], "2026-11-01"]);
   assert.deepEqual(await Promise.all([orders.texts(2), orders.nextText()]), [["N68", "N69"], "N70"]);
+});
+
+test("a request in flight takes no more callers, because its answer may be older than they are", async () => {
+  const firsts = ["1", "100"];
+  let answer: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const member = await FakeMember.start({
+    "/v1/sequences:next": async ({ count }) => {
+      const first = firsts.shift();
+      await gate;
+      return { first, count, increment: "1" };
+    },
+  });
+  const orders = connect([member]).sequence("orders");
+  const first = orders.next();
+  await until(() => member.of("/v1/sequences:next").length === 1);
+  const second = orders.next();
+  answer();
+  assert.deepEqual(await Promise.all([first, second]), [1n, 100n]);
 });
 
 test("a request with an ID is sent alone, and a repetition gets the same numbers", async () => {
@@ -181,6 +204,15 @@ test("after a change of the sequence, numbers of old blocks are not issued", asy
   cluster.next = 1_000_000;
   await until(() => blocks.available === 0);
   assert.ok((await blocks.take(1)).first >= 1_000_000n);
+});
+
+test("blocks of an earlier generation or period are outdated", () => {
+  const block = { token: 1n, first: 1n, count: 10, increment: 1n, periodEndMs: 0 };
+  const ledger = new Ledger();
+  ledger.accepted({ ...block, generation: 1n, period: "2026-11-29" } as Block);
+  for (const [generation, period, outdated] of [[1n, "2026-11-29", false], [1n, "2026-11-28", true], [2n, "", false], [0n, "2026-11-30", true]] as const) {
+    assert.equal(ledger.isOutdated({ ...block, generation, period } as Block), outdated, `${generation} ${period}`);
+  }
 });
 
 test("numbers of a period that has ended are not issued, unless the cluster has just granted them", async () => {

@@ -97,9 +97,12 @@ test("no request and no token leave on a connection whose pin is not verified", 
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const client = open(`127.0.0.1:${(server.address() as AddressInfo).port}`, { token, pin: mine.pin });
-    await assert.rejects(client.nextId(), { reason: "PIN_MISMATCH", retry: false, unknown: false });
-    await client.close();
-    await new Promise((resolve) => server.close(resolve)); // once all connections have ended
+    try {
+      await assert.rejects(client.nextId(), { reason: "PIN_MISMATCH", retry: false, unknown: false });
+    } finally {
+      await client.close();
+      await new Promise((resolve) => server.close(resolve)); // once all connections have ended
+    }
   }
   assert.equal(Buffer.concat(bytes).toString(), "");
 });

@@ -157,6 +157,25 @@ class MemoryTest {
     }
 
     @Test
+    void blockEndsWithItsPeriod() throws Exception {
+        TestClock clock = new TestClock();
+        long end = clock.wallMillis() + 3_600_000;
+        FakeCluster cluster = new FakeCluster();
+        AtomicInteger day = new AtomicInteger(29);
+        cluster.on(ALLOCATE, r -> FakeMember.ok(cluster.right(r).replace("\"period\":\"\"", "\"period\":\"2026-11-" + day + "\"")
+                .replace("\"periodEndsAtMs\":\"0\"", "\"periodEndsAtMs\":\"" + (end + (day.get() - 29) * 86_400_000L) + "\"")));
+        try (FakeMember member = new FakeMember(cluster);
+                SnowraftClient client = SnowraftClient.builder().addresses(member.address()).timeout(LIMIT).clock(clock).build()) {
+            Blocks blocks = client.blocks("s");
+            assertEquals("2026-11-29", blocks.take(1).period());
+            day.set(30);
+            assertEquals("2026-11-29", blocks.take(1).period());
+            clock.jump(3_600_000);
+            assertEquals("2026-11-30", blocks.take(1).period());
+        }
+    }
+
+    @Test
     void impossibleBlocksAreIgnored() throws Exception {
         String[] wrong = {"\"token\":\"0\"", "\"count\":\"0\"", "\"increment\":\"0\"", "\"first\":\"9223372036854775807\"", "\"period\":\"today\""};
         for (String field : wrong) {
