@@ -17,16 +17,16 @@ import (
 )
 
 // client is a client in another language. Its tests run in a copy of its folder, where a bug is planted or none. The
-// scripts run there. $ROOT is the root of this repository, $SHARED a folder of all copies, and "$@" selects tests.
+// scripts run there. $ROOT is the root of this repository, and $SHARED a folder of all copies.
 type client struct {
 	dir     string
-	install string // what all copies need, into $SHARED
-	build   string
-	test    string
-	selects func(Run) []string
-	result  *regexp.Regexp // a test and its result
-	passed  string         // the result of a test that passed
-	crash   *regexp.Regexp // a failure that a patch causes which is no program
+	install string // runs once, in $SHARED
+	build   string // "$@": sources that the bug changes
+	test    string // "$@": selects tests
+	selects func(file, test string) []string
+	passed  *regexp.Regexp // a test that passed, in the output
+	failed  *regexp.Regexp
+	crash   *regexp.Regexp // a failure that shows a patch that makes no sense
 
 	planted   []Patch
 	shared    string
@@ -40,10 +40,40 @@ func newClients(t *testing.T) []*client {
 			dir:     "clients/python",
 			install: `make --no-print-directory -C "$ROOT" bin/python/ready`,
 			test:    `"$ROOT/bin/python/bin/python" -m pytest -q -rA -p no:cacheprovider "$@"`,
-			selects: func(r Run) []string { return []string{relative("clients/python", r) + "::" + r.Test} },
-			result:  regexp.MustCompile(`(?m)^(PASSED|FAILED) (\S+)`),
-			passed:  "PASSED",
+			selects: func(file, test string) []string { return []string{file + "::" + test} },
+			passed:  regexp.MustCompile(`(?m)^PASSED (.+)$`),
+			failed:  regexp.MustCompile(`(?m)^FAILED (.+?)(?: - .*)?$`),
 			crash:   regexp.MustCompile(`(?m)^(ERROR .*|E +(NameError|AttributeError|TypeError|ImportError|SyntaxError)\b.*)$`),
+		},
+		{
+			dir:     "clients/typescript",
+			install: `cp "$ROOT"/clients/typescript/package*.json . && npm ci --prefer-offline --no-audit --no-fund --silent`,
+			build:   `ln -s "$SHARED/node_modules" . && node_modules/.bin/tsc -p tsconfig.test.json`,
+			test:    `node --enable-source-maps --test-timeout=120000 --test --test-reporter=tap "$@"`,
+			selects: func(file, test string) []string {
+				return []string{"--test-name-pattern=^" + regexp.QuoteMeta(test) + "$", "build/" + strings.TrimSuffix(file, ".ts") + ".js"}
+			},
+			passed: regexp.MustCompile(`(?m)^ *ok \d+ - ([^#/\n]+)$`),
+			failed: regexp.MustCompile(`(?m)^ *not ok \d+ - (.+)$`),
+			crash:  regexp.MustCompile(`(?m)^.*\b(TypeError|ReferenceError|SyntaxError|test timed out)\b.*$|^ *not ok \d+ - .*\.test\.js$`),
+		},
+		{
+			dir: "clients/java",
+			install: `mvn -q -B -N -f "$ROOT/clients/java" dependency:copy -DoutputDirectory="$SHARED" \
+					-Dartifact=org.junit.platform:junit-platform-console-standalone:1.11.4
+				cd "$ROOT/clients/java/client"
+				javac -proc:none -d "$SHARED/classes" -cp "$SHARED/*" $(find src -name '*.java' ! -name module-info.java)`,
+			build: `mkdir classes; test $# = 0 || javac -proc:none -d classes -cp "$SHARED/classes" "$@"`,
+			test: `cd client
+				java -cp "../classes:$SHARED/classes:src/test/resources:$SHARED/junit-platform-console-standalone-1.11.4.jar" \
+					org.junit.platform.console.ConsoleLauncher execute --disable-banner --disable-ansi-colors --details=tree --details-theme=ascii "$@"`,
+			selects: func(file, test string) []string {
+				class := strings.TrimSuffix(strings.TrimPrefix(file, "client/src/test/java/"), ".java")
+				return []string{"--select-method=" + strings.ReplaceAll(class, "/", ".") + "#" + test}
+			},
+			passed: regexp.MustCompile(`-- (\w+)\(\)(?: \d+ ms)? \[OK\]`),
+			failed: regexp.MustCompile(`-- (.+?)(?: \d+ ms)? \[X\]`),
+			crash:  regexp.MustCompile(`(?m)^.*\b(NullPointerException|ClassCastException|LinkageError|NoSuch\w+Error|NoClassDefFoundError)\b.*$`),
 		},
 	}
 	for _, c := range clients {
@@ -52,8 +82,8 @@ func newClients(t *testing.T) []*client {
 	return clients
 }
 
-// relative returns the file of a test, relative to a folder.
-func relative(dir string, r Run) string { return strings.TrimPrefix(r.File, dir+"/") }
+// inside returns a path relative to the client's folder.
+func (c *client) inside(file string) string { return strings.TrimPrefix(file, c.dir+"/") }
 
 // clientOf returns the client that a patch changes, nil for a bug of the program.
 func clientOf(clients []*client, p Patch) *client {
@@ -82,23 +112,30 @@ func (c *client) execute(t *testing.T, runs []Run, bugs ...Patch) (o outcome) {
 		t.Fatal(err)
 	}
 	folder := filepath.Join(dir, c.dir)
-	if built := c.script(t.Context(), folder, c.build); built.err != nil {
+	var sources []string
+	for _, p := range bugs {
+		for _, file := range p.Files {
+			sources = append(sources, c.inside(file))
+		}
+	}
+	if built := c.script(t.Context(), folder, c.build, sources...); built.err != nil {
 		return outcome{broken: "it does not compile: " + built.err.Error(), text: built.text}
 	}
 	var args []string
 	for _, r := range runs {
-		args = append(args, c.selects(r)...)
+		args = append(args, c.selects(c.inside(r.File), r.Test)...)
 	}
+	slices.Sort(args) // flags first
+	args = slices.Compact(args)
 	ctx, cancel := context.WithTimeout(t.Context(), clientLimit)
 	defer cancel()
 	ran := c.script(ctx, folder, c.test, args...)
 	o = outcome{text: ran.text, took: ran.took, broken: c.crash.FindString(ran.text)}
-	for _, m := range c.result.FindAllStringSubmatch(ran.text, -1) {
-		if m[1] == c.passed {
-			o.passed = append(o.passed, m[2])
-		} else {
-			o.failed = append(o.failed, m[2])
-		}
+	for _, m := range c.passed.FindAllStringSubmatch(ran.text, -1) {
+		o.passed = append(o.passed, m[1])
+	}
+	for _, m := range c.failed.FindAllStringSubmatch(ran.text, -1) {
+		o.failed = append(o.failed, m[1])
 	}
 	switch {
 	case o.broken != "":

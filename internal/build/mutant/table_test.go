@@ -47,6 +47,8 @@ var sections = []struct{ dir, title string }{
 	{"server/web", "HTTP"},
 	{"server/thrift", "Thrift"},
 	{"client", "Go client"},
+	{"clients/typescript", "Client for TypeScript"},
+	{"clients/java", "Client for Java"},
 	{"clients/python", "Client for Python"},
 	{"cmd/snowraft", "Command line"},
 	{"cmd/snowraft/internal/cli", "Command line: output"},
