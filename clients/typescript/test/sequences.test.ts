@@ -40,7 +40,7 @@ test("concurrent callers of a sequence share requests, and get their numbers in 
   assert.deepEqual(await Promise.all([orders.texts(2), orders.nextText()]), [["N68", "N69"], "N70"]);
 });
 
-test("a request in flight takes no more callers, because its answer may be older than they are", async () => {
+test("callers never join the request in flight, whose answer may be older than they are", async () => {
   const firsts = ["1", "100"];
   let answer: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => {
