@@ -146,7 +146,7 @@ bin/frameworks/ready: clients/python/pyproject.toml clients/sqlalchemy/pyproject
 	@touch $@
 
 .PHONY: conformance
-conformance: clients ## Run one suite against the clients of all languages and real members (CONFORMANCEFLAGS: --only NAME, --count N)
+conformance: clients ## Run one suite against the clients of all languages and real members (CONFORMANCEFLAGS: --only NAME, --count N, --leaks 10m)
 	PYTHON=$(CURDIR)/bin/python/bin/python go run ./conformance $(CONFORMANCEFLAGS)
 
 .PHONY: foreign

@@ -33,6 +33,7 @@ func run(ctx context.Context, args []string, out io.Writer) (failed int, err err
 	only := flags.String("only", "", "scenarios to run, separated by commas; empty: all")
 	count := flags.Int("count", 10_000_000, "IDs of all clients together in the scenario together")
 	processes := flags.Int("processes", 4, "processes of each client in the scenario together")
+	leaks := flags.Duration("leaks", 0, "duration of the scenario leaks, at least 100 rounds; 0 omits it")
 	port := flags.Int("port", 24_000, "first port of the members and of the servers of the suite")
 	write := flags.String("write", "", "page whose table to write; empty: none")
 	list := flags.Bool("list", false, "list the scenarios")
@@ -45,7 +46,7 @@ func run(ctx context.Context, args []string, out io.Writer) (failed int, err err
 		}
 		return 0, nil
 	}
-	s := &suite{out: out, count: *count, processes: *processes, ports: &ports{next: *port}}
+	s := &suite{out: out, count: *count, processes: *processes, leaks: *leaks, ports: &ports{next: *port}}
 	if s.dir, err = os.MkdirTemp("", "conformance"); err != nil {
 		return 0, err
 	}

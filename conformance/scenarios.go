@@ -19,4 +19,5 @@ var scenarios = []scenario{
 	{name: "tokens", about: "tokens, scopes, and a token that is deleted", play: tokens},
 	{name: "pin", about: "no token on a connection whose pin is not verified", play: pins},
 	{name: "closing", about: "closing under load releases the workers", feature: "generator", play: closing},
+	{name: "leaks", about: "keeps no file, thread or memory of what was closed", together: leaks},
 }

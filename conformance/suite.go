@@ -20,6 +20,7 @@ type suite struct {
 	out       io.Writer // the results
 	count     int
 	processes int
+	leaks     time.Duration // least duration of the scenario leaks; 0 omits it
 	ports     *ports
 	clients   []client
 	scenarios []scenario
@@ -60,11 +61,10 @@ func (s *suite) choose(names []string, only string) error {
 		}
 		s.clients = append(s.clients, clients[i])
 	}
-	s.scenarios = scenarios
 	if only == "" {
+		s.scenarios = slices.DeleteFunc(slices.Clone(scenarios), func(sc scenario) bool { return sc.name == "leaks" && s.leaks == 0 })
 		return nil
 	}
-	s.scenarios = nil
 	for name := range strings.SplitSeq(only, ",") {
 		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
 		if i < 0 {

@@ -100,6 +100,7 @@ func find[T any](d *driver, all map[string]T, name string) (T, error) {
 func keep[T any](d *driver, all map[string]T, name, owner string, object T) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	delete(d.owners, any(all[name]))
 	all[name] = object
 	d.owners[object] = owner
 }
@@ -114,7 +115,9 @@ func (d *driver) perform(r request) (any, error) {
 	case "open":
 		return struct{}{}, d.open(a)
 	case "close":
-		return struct{}{}, d.closeClient(a.Client)
+		return struct{}{}, d.closeNamed(ctx, a)
+	case "memory":
+		return memory(), nil
 	case "ids":
 		return d.ids(ctx, a)
 	case "generator":
@@ -185,6 +188,40 @@ func (d *driver) open(a params) error {
 		keep(d, d.clients, a.Client, a.Client, c)
 	}
 	return err
+}
+
+// closeNamed closes an object, or a client with all its objects.
+func (d *driver) closeNamed(ctx context.Context, a params) error {
+	switch {
+	case a.Generator != "":
+		g, err := find(d, d.generators, a.Generator)
+		if err != nil {
+			return err
+		}
+		return g.Close(ctx)
+	case a.Buffer != "":
+		b, err := find(d, d.buffers, a.Buffer)
+		if err != nil {
+			return err
+		}
+		return b.Close()
+	case a.Blocks != "":
+		b, err := find(d, d.blocks, a.Blocks)
+		if err != nil {
+			return err
+		}
+		return b.Close(ctx)
+	}
+	return d.closeClient(a.Client)
+}
+
+// memory returns the bytes of objects and stacks that are in use after a garbage collection.
+func memory() any {
+	runtime.GC()
+	runtime.GC() // the first one leaves what pools hold
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return map[string]any{"used": strconv.FormatUint(m.HeapAlloc+m.StackInuse, 10)}
 }
 
 // closeClient closes a client and its objects.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -77,8 +79,14 @@ class Operations:
         return {}
 
     def op_close(self, args: dict[str, Any]) -> Any:
-        self._do(self._clients.get(args["client"]).close())
+        kinds = {"generator": self._generators, "buffer": self._buffers, "blocks": self._blocks, "client": self._clients}
+        kind = next(kind for kind in kinds if kind in args)
+        self._do(kinds[kind].get(args[kind]).close())
         return {}
+
+    def op_memory(self, args: dict[str, Any]) -> Any:
+        gc.collect()
+        return {"used": str(sys.getallocatedblocks())}
 
     op_released = op_close
 

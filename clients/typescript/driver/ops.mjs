@@ -1,5 +1,7 @@
 // The operations of the contract. An operation returns its result; "failed" is an error after a part of it.
 import { setTimeout as pause } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { Client, Layout, SnowraftError, decodeText, preset, version } from "snowraft";
 import { runs, startRun, stopRun } from "./runs.mjs";
 
@@ -40,6 +42,9 @@ function layoutOf(spec) {
   });
 }
 
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc");
+
 const big = (value) => (value === undefined ? undefined : BigInt(value));
 const timed = (args) => ({ timeoutMs: args.timeout_ms });
 const layered = (args) => ({ timeoutMs: args.timeout_ms, layout: args.layout });
@@ -76,8 +81,21 @@ export const ops = {
     return {};
   },
   close: async (args) => {
-    await closeClient(args.client);
+    if (args.generator !== undefined) {
+      await find(generators, args.generator).generator.close();
+    } else if (args.buffer !== undefined) {
+      await find(buffers, args.buffer).close();
+    } else if (args.blocks !== undefined) {
+      await find(blocks, args.blocks).close();
+    } else {
+      await closeClient(args.client);
+    }
     return {};
+  },
+  memory: () => {
+    collectGarbage();
+    const { heapUsed, external } = process.memoryUsage();
+    return { used: `${heapUsed + external}` };
   },
   released: async (args) => {
     await find(closings, args.client);

@@ -145,10 +145,13 @@ func testedPackages(root string) (packages []testedPackage, err error) {
 	}
 }
 
+// wholeConformance adds the scenario leaks, which takes 10 minutes, to the suite of the clients.
+const wholeConformance = "CONFORMANCEFLAGS=--leaks 10m"
+
 // clientsOfSlice lists the checks of the clients: the whole suite in the slice of the part, otherwise one of two minutes.
 func clientsOfSlice(w *work) ([]command, error) {
 	if w.slice == clientsTurn {
-		return []command{makes("conformance")}, nil
+		return []command{makes("conformance", wholeConformance)}, nil
 	}
 	return []command{makes("conformance", "CONFORMANCEFLAGS=--count 400000 --processes 1")}, nil
 }

@@ -173,7 +173,7 @@ var table = []part{
 		name: "clients", lane: waits, turn: clientsTurn,
 		paths: []string{"clients/", "conformance/", "proto/", "server/web/", "server/frontend/"},
 		gate:  clientsOfSlice,
-		full:  each(makes("conformance")),
+		full:  each(makes("conformance", wholeConformance)),
 	},
 	{
 		name: "frameworks", lane: waits, turn: 8, paths: []string{"clients/"},

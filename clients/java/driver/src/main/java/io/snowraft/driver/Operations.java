@@ -43,7 +43,8 @@ final class Operations {
         switch (op) {
             case "hello" -> answer.put("ok", hello());
             case "open" -> answer.put("ok", open(args));
-            case "close" -> answer.put("ok", close(args.text("client")));
+            case "close" -> answer.put("ok", close(args));
+            case "memory" -> answer.put("ok", memory());
             case "released" -> answer.put("ok", released(args.text("client")));
             case "ids" -> answer.put("ok", Map.of("ids", texts(client(args).ids(args.text("layout", "default")).next(args.count("count", 1)))));
             case "uuids" -> answer.put("ok", Map.of("uuids", client(args).ids("default").uuids(args.count("count", 1)).stream().map(UUID::toString).toList()));
@@ -101,13 +102,30 @@ final class Operations {
         return Map.of();
     }
 
-    private Map<String, Object> close(String name) {
+    private Map<String, Object> close(Args args) {
+        if (args.has("generator")) {
+            get(generators, args, "generator").close();
+            return Map.of();
+        } else if (args.has("buffer")) {
+            get(buffers, args, "buffer").close();
+            return Map.of();
+        } else if (args.has("blocks")) {
+            get(blocks, args, "blocks").close();
+            return Map.of();
+        }
+        String name = args.text("client");
         SnowraftClient client = clients.get(name);
         if (client != null) {
             client.close(); // waits until the cluster was told
             closed.put(name, client);
         }
         return Map.of();
+    }
+
+    /** Returns the bytes of the heap that are in use after a garbage collection. */
+    private static Map<String, Object> memory() {
+        System.gc();
+        return Map.of("used", Long.toString(Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory()));
     }
 
     private Map<String, Object> released(String name) {
