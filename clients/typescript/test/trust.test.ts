@@ -91,7 +91,9 @@ test("no request and no token leave on a connection whose pin is not verified", 
   const impostor = leaf(other);
   const forged = leaf({ ...mine, secret: other.secret }); // names the CA, and is signed by another key
   for (const [certificate, ca] of [[impostor, other], [impostor, mine], [forged, mine]] as const) {
+    const accepted: TLSSocket[] = [];
     const server = createTlsServer({ cert: certificate.pem + ca.pem, key: certificate.key }, (socket) => {
+      accepted.push(socket);
       socket.on("data", (data) => bytes.push(data));
       socket.on("error", () => undefined);
     });
@@ -99,6 +101,9 @@ test("no request and no token leave on a connection whose pin is not verified", 
     const client = open(`127.0.0.1:${(server.address() as AddressInfo).port}`, { token, pin: mine.pin });
     try {
       await assert.rejects(client.nextId(), { reason: "PIN_MISMATCH", retry: false, unknown: false });
+    } catch (error) {
+      accepted.forEach((socket) => socket.destroy());
+      throw error;
     } finally {
       await client.close();
       await new Promise((resolve) => server.close(resolve)); // once all connections have ended
