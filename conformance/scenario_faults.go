@@ -194,14 +194,10 @@ func clocks(ctx context.Context, p *player) error {
 	return nil
 }
 
-// token creates a token and returns its text. Flags may follow the scopes.
+// token creates a token and returns its text.
 func (p *player) token(ctx context.Context, name string, scopes ...string) (string, error) {
 	argv := []string{"token", "create", p.unique(name)}
-	for i, scope := range scopes {
-		if strings.HasPrefix(scope, "--") {
-			argv = append(argv, scopes[i:]...)
-			break
-		}
+	for _, scope := range scopes {
 		argv = append(argv, "--scope", scope)
 	}
 	out, err := p.secured.admin(ctx, argv...)
@@ -249,10 +245,22 @@ func tokens(ctx context.Context, p *player) error {
 	if err := p.unauthenticated(ctx, "c"); err != nil {
 		return fmt.Errorf("a deleted token: %w", err)
 	}
-	if text, err = p.token(ctx, "short", "ids:issue:default", "--expires", "2s"); err != nil {
+	return p.expiry(ctx)
+}
+
+// expiry uses a token that works, and then expires.
+func (p *player) expiry(ctx context.Context) error {
+	text, err := p.token(ctx, "short", "ids:issue:default")
+	if err != nil {
 		return err
 	}
 	if err := p.call("open", args{"client": "short", "addresses": p.secured.addresses(), "token": text}, nil); err != nil {
+		return err
+	}
+	if _, err := p.take("ids", args{"client": "short"}, 10); err != nil {
+		return err
+	}
+	if _, err := p.secured.admin(ctx, "token", "update", p.unique("short"), "--expires", "1s"); err != nil {
 		return err
 	}
 	if err := p.unauthenticated(ctx, "short"); err != nil {

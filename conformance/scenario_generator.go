@@ -21,6 +21,7 @@ type state struct {
 		Worker    string `json:"worker"`
 		FromTick  string `json:"from_tick"`
 		UntilTick string `json:"until_tick"`
+		LastTick  string `json:"last_tick"` // empty if the client does not report it
 	} `json:"workers"`
 }
 
@@ -190,16 +191,20 @@ func stopped(ctx context.Context, p *player) (err error) {
 	if until := s.Workers[0].UntilTick; fmt.Sprint(parts.Tick) >= until && len(fmt.Sprint(parts.Tick)) == len(until) {
 		return fmt.Errorf("the last ID is at tick %d, and the window ended at %s", parts.Tick, until)
 	}
+	if tick := s.Workers[0].LastTick; tick != "" && tick != fmt.Sprint(parts.Tick) {
+		return fmt.Errorf("the last ID is at tick %d, and the status has %s", parts.Tick, tick)
+	}
 	if at := layout.TimeOf(last); at.Before(began.Add(300 * time.Millisecond)) {
 		return fmt.Errorf("the generator ended %v after the members, with a window of seconds", at.Sub(began))
 	}
 	if err := resume(); err != nil {
 		return err
 	}
-	return eventually(ctx, func() error {
-		_, err := p.take("next", args{"generator": "g"}, 10)
-		return err
-	})
+	if err := p.call("ready", args{"generator": "g", "ready_ms": 30_000}, nil); err != nil {
+		return fmt.Errorf("after the members resumed: %w", err)
+	}
+	_, err = p.take("next", args{"generator": "g"}, 10)
+	return err
 }
 
 // drain takes an ID every few milliseconds until the generator has none, because its window has ended. It returns the IDs.

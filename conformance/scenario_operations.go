@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -240,47 +239,51 @@ func refusals(_ context.Context, p *player) error {
 	return err
 }
 
-// decoded is the answer of the operation decode.
-type decoded struct {
-	TickAt     any `json:"tick_at_ms"`
-	TickAtAPI  any `json:"tickAtMs"` // the name in the JSON of the API
-	Worker     any `json:"worker"`
-	Sequence   any `json:"sequence"`
-	Datacenter any `json:"datacenter"`
+// parts holds the fields of an ID, as the operations decode and encode have them.
+type parts struct {
+	TickAt     int64  `json:"tick_at_ms"`
+	Worker     uint64 `json:"worker,string"`
+	Sequence   uint64 `json:"sequence,string"`
+	Datacenter uint64 `json:"datacenter,string"`
 }
 
-// decodes compares the decoding of presets with that of the Go package.
+// decodes compares the decoding of presets with that of the Go package, and encodes the result.
 func decodes(_ context.Context, p *player) error {
 	for _, l := range snowflake.Presets() {
 		if l.Spec().TicksPerMilli > 1 {
 			continue
 		}
 		for _, id := range []uint64{1, 249786410473619464 >> (64 - l.Bits()), 1<<(l.Bits()-1) | 12345} {
-			parts, err := l.Unpack(id)
-			if err != nil {
-				return err
-			}
-			var got decoded
-			if err := p.call("decode", args{"layout": l.Name(), "id": strconv.FormatUint(id, 10)}, &got); err != nil {
-				return fmt.Errorf("decode %s %d: %w", l.Name(), id, err)
-			}
-			want := fmt.Sprintf("%d %d %d %d", l.MillisAt(parts.Tick), parts.Worker, parts.Sequence, parts.Datacenter)
-			if have := fmt.Sprintf("%s %s %s %s", text(cmp.Or(got.TickAt, got.TickAtAPI)), text(got.Worker), text(got.Sequence), text(got.Datacenter)); have != want {
-				return fmt.Errorf("decode %s %d: %s, want %s (time, worker, sequence, datacenter)", l.Name(), id, have, want)
+			if err := p.decode(l, id); err != nil {
+				return fmt.Errorf("%s %d: %w", l.Name(), id, err)
 			}
 		}
 	}
 	return nil
 }
 
-// text returns a number of JSON, or a string with a number; nil is 0.
-func text(v any) string {
-	switch v := v.(type) {
-	case float64:
-		return strconv.FormatInt(int64(v), 10)
-	case string:
-		return v
-	default:
-		return "0"
+func (p *player) decode(l *snowflake.Layout, id uint64) error {
+	want, err := l.Unpack(id)
+	if err != nil {
+		return err
 	}
+	text := strconv.FormatUint(id, 10)
+	var got parts
+	if err := p.call("decode", args{"layout": l.Name(), "id": text}, &got); err != nil {
+		return err
+	}
+	if got != (parts{l.MillisAt(want.Tick), want.Worker, want.Sequence, want.Datacenter}) {
+		return fmt.Errorf("decoded as %+v, want %+v", got, want)
+	}
+	var encoded struct {
+		ID string `json:"id"`
+	}
+	err = p.call("encode", args{
+		"layout": l.Name(), "tick_at_ms": got.TickAt, "worker": strconv.FormatUint(got.Worker, 10),
+		"sequence": strconv.FormatUint(got.Sequence, 10), "datacenter": strconv.FormatUint(got.Datacenter, 10),
+	}, &encoded)
+	if err == nil && encoded.ID != text {
+		err = fmt.Errorf("encoded as %s", encoded.ID)
+	}
+	return err
 }

@@ -102,13 +102,14 @@ func forks(_ context.Context, p *player) error {
 	var got struct {
 		Children         int      `json:"children"`
 		IssuedInChildren int      `json:"issued_in_children"`
+		Issued           int      `json:"issued"`
 		Errors           []string `json:"errors"`
 	}
 	if err := p.call("fork", args{"generator": "g", "forks": 200, "threads": 8, "per_child": 10}, &got); err != nil {
 		return err
 	}
-	if got.Children != 200 || got.IssuedInChildren != 0 || len(got.Errors) > 0 {
-		return fmt.Errorf("%+v, want 200 children that issue nothing", got)
+	if got.Children != 200 || got.IssuedInChildren != 0 || len(got.Errors) > 0 || got.Issued == 0 {
+		return fmt.Errorf("%+v, want 200 children that issue nothing, and a parent that issues", got)
 	}
 	_, err := p.take("next", args{"generator": "g"}, 100)
 	return err

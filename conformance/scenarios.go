@@ -16,7 +16,7 @@ var scenarios = []scenario{
 	{name: "sealed", about: "a cluster that is sealed: the generator stops at once", feature: "generator", http: true, play: sealed},
 	{name: "clock", about: "a clock that is behind or ahead issues nothing", feature: "clock", play: clocks},
 	{name: "fork", about: "a forked child issues nothing, and the parent continues", feature: "fork", play: forks},
-	{name: "tokens", about: "tokens, scopes, and a token that is deleted", play: tokens},
+	{name: "tokens", about: "tokens and scopes, a token that is deleted, and one that expires", play: tokens},
 	{name: "pin", about: "no token on a connection whose pin is not verified", play: pins},
 	{name: "closing", about: "closing under load releases the workers", feature: "generator", play: closing},
 	{name: "leaks", about: "keeps no file, thread or memory of what was closed", together: leaks},

@@ -151,6 +151,8 @@ func (d *driver) perform(r request) (any, error) {
 		return struct{}{}, nil
 	case "decode":
 		return decode(a)
+	case "encode":
+		return encode(a)
 	}
 	return nil, fmt.Errorf("%w %q", errUnsupported, r.Op)
 }
@@ -394,25 +396,6 @@ func (d *driver) take(ctx context.Context, a params) (any, error) {
 		all = append(all, id)
 	}
 	return idList{texts(all)}, nil
-}
-
-func decode(a params) (any, error) {
-	l, ok := snowflake.Preset(a.Layout)
-	if !ok {
-		return nil, fmt.Errorf("unknown preset %q", a.Layout)
-	}
-	id, err := strconv.ParseUint(a.ID, 10, 64)
-	if err != nil {
-		return nil, err
-	}
-	p, err := l.Unpack(id)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]string{
-		"tick_at_ms": strconv.FormatInt(l.MillisAt(p.Tick), 10), "worker": strconv.FormatUint(p.Worker, 10),
-		"sequence": strconv.FormatUint(p.Sequence, 10), "datacenter": strconv.FormatUint(p.Datacenter, 10),
-	}, nil
 }
 
 var resets = map[string]sequence.Reset{"": sequence.ResetNone, "none": sequence.ResetNone, "daily": sequence.ResetDaily, "monthly": sequence.ResetMonthly, "yearly": sequence.ResetYearly}

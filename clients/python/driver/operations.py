@@ -21,7 +21,6 @@ from snowraft import (
     SnowraftError,
     aio,
     decode_text,
-    encode_text,
 )
 
 _READY_MS = 10_000
@@ -87,8 +86,6 @@ class Operations:
     def op_memory(self, args: dict[str, Any]) -> Any:
         gc.collect()
         return {"used": str(sys.getallocatedblocks())}
-
-    op_released = op_close
 
     def op_ids(self, args: dict[str, Any]) -> Any:
         client = self._clients.get(args["client"])
@@ -186,24 +183,18 @@ class Operations:
         return {}
 
     def op_decode(self, args: dict[str, Any]) -> Any:
-        layout = layout_of(args["layout"])
-        parts = layout.decode(decode_text(args["id"], args.get("encoding", "dec")))
+        parts = preset(args["layout"]).decode(decode_text(args["id"], "dec"))
         return {
-            "id": args["id"],
-            "layout": layout.name,
             "tick_at_ms": parts.at_ms,
-            "tick": str(parts.tick),
             "datacenter": str(parts.datacenter),
             "worker": str(parts.worker),
             "sequence": str(parts.sequence),
         }
 
     def op_encode(self, args: dict[str, Any]) -> Any:
-        layout = layout_of(args["layout"])
-        values = {k: int(args.get(k, 0)) for k in ("tick", "datacenter", "worker", "sequence")}
-        if "tick" not in args and "tick_at_ms" in args:
-            values["tick"] = layout.tick_at(int(args["tick_at_ms"]))
-        return {"id": encode_text(layout.encode(Parts(**values)), args.get("encoding", "dec"))}
+        layout = preset(args["layout"])
+        fields = {k: int(args[k]) for k in ("datacenter", "worker", "sequence")}
+        return {"id": str(layout.encode(Parts(layout.tick_at(args["tick_at_ms"]), **fields)))}
 
     def op_fork(self, args: dict[str, Any]) -> Any:
         generator = self._generators.get(args["generator"])
@@ -273,18 +264,8 @@ def texts(values: list[Any]) -> list[str]:
     return [str(value) for value in values]
 
 
-def layout_of(spec: Any) -> Layout:
-    """Returns a layout by the name of a preset, or in the form of the API."""
-    if isinstance(spec, str):
-        if spec not in PRESETS:
-            raise ValueError(f"no preset {spec!r}")
-        return PRESETS[spec]
-    return Layout(
-        [(f["kind"], f["bits"]) for f in spec["fields"]] if not isinstance(spec["fields"], str) else spec["fields"],
-        name=spec.get("name") or "custom",
-        unit_ms=int(spec.get("unitMs", spec.get("unit_ms", 1))),
-        epoch_ms=int(spec.get("epochAtMs", spec.get("epoch_ms", 0))),
-        datacenter=int(spec.get("datacenter", 0)),
-        spread=int(spec["spread"]) if "spread" in spec else None,
-        lease_only=bool(spec.get("leaseOnly", False)),
-    )
+def preset(name: str) -> Layout:
+    """Returns the layout of a preset."""
+    if name not in PRESETS:
+        raise ValueError(f"no preset {name!r}")
+    return PRESETS[name]

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { Client, Layout, SnowraftError, decodeText, preset, version } from "snowraft";
+import { Client, SnowraftError, decodeText, preset, version } from "snowraft";
 import { runs, startRun, stopRun } from "./runs.mjs";
 
 const clients = new Map();
@@ -32,14 +32,8 @@ function clockOf(name) {
   return clock;
 }
 
-function layoutOf(spec) {
-  if (typeof spec !== "object") {
-    return preset(spec ?? "default") ?? (() => { throw new SnowraftError(`unknown preset ${spec}`, { reason: "INVALID_ARGUMENT" }); })();
-  }
-  return new Layout({
-    name: spec.name ?? "custom", fields: spec.fields, unitMs: Number(spec.unitMs ?? 1), epochAtMs: Number(spec.epochAtMs ?? 0),
-    datacenter: big(spec.datacenter), spread: big(spec.spread), leaseOnly: spec.leaseOnly,
-  });
+function presetOf(name) {
+  return preset(name) ?? (() => { throw new SnowraftError(`unknown preset ${name}`, { reason: "INVALID_ARGUMENT" }); })();
 }
 
 setFlagsFromString("--expose-gc");
@@ -96,10 +90,6 @@ export const ops = {
     collectGarbage();
     const { heapUsed, external } = process.memoryUsage();
     return { used: `${heapUsed + external}` };
-  },
-  released: async (args) => {
-    await find(closings, args.client);
-    return {};
   },
 
   ids: async (args) => ({ ids: (await find(clients, args.client).ids(args.count, layered(args))).map(String) }),
@@ -180,18 +170,19 @@ export const ops = {
   },
 
   decode: (args) => {
-    const decoded = layoutOf(args.layout).decode(decodeText(args.id, args.encoding ?? "dec"));
+    const decoded = presetOf(args.layout).decode(decodeText(args.id, "dec"));
     return {
-      id: `${decoded.id}`, layout: decoded.layout, tick_at_ms: `${decoded.tickAtMs}`, tick: `${decoded.tick}`,
-      datacenter: `${decoded.datacenter}`, worker: `${decoded.worker}`, sequence: `${decoded.sequence}`,
+      tick_at_ms: decoded.tickAtMs, datacenter: `${decoded.datacenter}`, worker: `${decoded.worker}`, sequence: `${decoded.sequence}`,
     };
   },
-  encode: (args) => ({
-    id: layoutOf(args.layout).encode({
-      tick: BigInt(args.tick ?? 0), worker: BigInt(args.worker ?? 0), sequence: BigInt(args.sequence ?? 0),
-      datacenter: big(args.datacenter),
-    }).toString(),
-  }),
+  encode: (args) => {
+    const layout = presetOf(args.layout);
+    return {
+      id: layout.encode({
+        tick: layout.tickAt(args.tick_at_ms), worker: BigInt(args.worker), sequence: BigInt(args.sequence), datacenter: BigInt(args.datacenter),
+      }).toString(),
+    };
+  },
 };
 
 const readyMs = 10_000;
@@ -255,7 +246,6 @@ function closeClient(name) {
   let closing = closings.get(name);
   if (closing === undefined) {
     closing = find(clients, name).close();
-    closing.catch(() => undefined); // "released" may ask for it later
     closings.set(name, closing);
   }
   return closing;

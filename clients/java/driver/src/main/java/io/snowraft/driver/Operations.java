@@ -35,7 +35,6 @@ final class Operations {
     final Map<String, Buffer> buffers = new ConcurrentHashMap<>();
     final Map<String, Blocks> blocks = new ConcurrentHashMap<>();
     private final Map<String, SetClock> clocks = new ConcurrentHashMap<>();
-    private final Map<String, SnowraftClient> closed = new ConcurrentHashMap<>();
     private final Runs runs = new Runs(this);
 
     /** Runs an operation, and puts its results into the answer. */
@@ -45,7 +44,6 @@ final class Operations {
             case "open" -> answer.put("ok", open(args));
             case "close" -> answer.put("ok", close(args));
             case "memory" -> answer.put("ok", memory());
-            case "released" -> answer.put("ok", released(args.text("client")));
             case "ids" -> answer.put("ok", Map.of("ids", texts(client(args).ids(args.text("layout", "default")).next(args.count("count", 1)))));
             case "uuids" -> answer.put("ok", Map.of("uuids", client(args).ids("default").uuids(args.count("count", 1)).stream().map(UUID::toString).toList()));
             case "generator" -> answer.put("ok", generator(args));
@@ -116,8 +114,7 @@ final class Operations {
         String name = args.text("client");
         SnowraftClient client = clients.get(name);
         if (client != null) {
-            client.close(); // waits until the cluster was told
-            closed.put(name, client);
+            client.close();
         }
         return Map.of();
     }
@@ -126,13 +123,6 @@ final class Operations {
     private static Map<String, Object> memory() {
         System.gc();
         return Map.of("used", Long.toString(Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory()));
-    }
-
-    private Map<String, Object> released(String name) {
-        if (!closed.containsKey(name)) {
-            throw new IllegalArgumentException("client \"" + name + "\" is not closed");
-        }
-        return Map.of();
     }
 
     SnowraftClient client(Args args) {
