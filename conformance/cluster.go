@@ -45,12 +45,13 @@ type cluster struct {
 type process struct {
 	name string
 	port int // gRPC; HTTP, Raft and gossip follow
-	argv []string
 	log  string
 	cmd  *exec.Cmd
 }
 
 func (p *process) http() string { return at(p.port + 1) }
+
+func (p *process) gossip() string { return at(p.port + 3) }
 
 // newCluster starts three members and waits until they serve.
 func newCluster(ctx context.Context, program, dir string, free *ports, secured bool) (*cluster, error) {
@@ -64,17 +65,11 @@ func newCluster(ctx context.Context, program, dir string, free *ports, secured b
 			return nil, err
 		}
 	}
-	base := free.take(12)
-	for i, name := range []string{"a", "b", "c"} {
-		p := &process{name: name, port: base + 4*i, log: filepath.Join(dir, name+".log")}
-		p.argv = []string{program, "serve", "--name", name, "--data-dir", filepath.Join(dir, name), "--bootstrap-expect", "3",
-			"--api-addr", at(p.port), "--http-addr", p.http(), "--raft-addr", at(p.port + 2), "--gossip-addr", at(p.port + 3),
-			"--join", at(base+3) + "," + at(base+7) + "," + at(base+11)}
-		if secured {
-			p.argv = append(p.argv, "--secret-file", c.secret)
-		}
-		c.members = append(c.members, p)
-		if err := p.start(); err != nil {
+	for _, name := range []string{"a", "b", "c"} {
+		c.members = append(c.members, &process{name: name, port: free.take(4), log: filepath.Join(dir, name+".log")})
+	}
+	for _, p := range c.members {
+		if err := c.start(p); err != nil {
 			c.stop()
 			return nil, err
 		}
@@ -86,14 +81,24 @@ func newCluster(ctx context.Context, program, dir string, free *ports, secured b
 	return c, nil
 }
 
-// start starts the member, also again.
-func (p *process) start() error {
+// start starts a member, also again, and at other ports.
+func (c *cluster) start(p *process) error {
+	var seeds []string
+	for _, m := range c.members {
+		seeds = append(seeds, m.gossip())
+	}
+	argv := []string{"serve", "--name", p.name, "--data-dir", filepath.Join(c.dir, p.name), "--bootstrap-expect", "3",
+		"--api-addr", at(p.port), "--http-addr", p.http(), "--raft-addr", at(p.port + 2), "--gossip-addr", p.gossip(),
+		"--join", strings.Join(seeds, ",")}
+	if c.secret != "" {
+		argv = append(argv, "--secret-file", c.secret)
+	}
 	log, err := os.OpenFile(p.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	p.cmd = exec.Command(p.argv[0], p.argv[1:]...) //nolint:noctx // stop ends it
+	p.cmd = exec.Command(c.program, argv...) //nolint:noctx // stop ends it
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	return p.cmd.Start()
 }
@@ -169,8 +174,11 @@ func (c *cluster) admin(ctx context.Context, argv ...string) (string, error) {
 }
 
 // eventually repeats f until it succeeds, for at most half a minute.
-func eventually(ctx context.Context, f func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+func eventually(ctx context.Context, f func() error) error { return within(ctx, 30*time.Second, f) }
+
+// within repeats f until it succeeds, for at most a time.
+func within(ctx context.Context, limit time.Duration, f func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
 		err := f()

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -36,6 +37,7 @@ func run(ctx context.Context, args []string, out io.Writer) (failed int, err err
 	leaks := flags.Duration("leaks", 0, "duration of the scenario leaks, at least 100 rounds; 0 omits it")
 	port := flags.Int("port", 24_000, "first port of the members and of the servers of the suite")
 	write := flags.String("write", "", "page whose table to write; empty: none")
+	quick := flags.Bool("quick", false, "omit the scenarios that take long")
 	list := flags.Bool("list", false, "list the scenarios")
 	if err := flags.Parse(args); err != nil {
 		return 0, err
@@ -46,12 +48,15 @@ func run(ctx context.Context, args []string, out io.Writer) (failed int, err err
 		}
 		return 0, nil
 	}
+	if *write != "" && (*quick || *only != "") {
+		return 0, errors.New("--write needs all scenarios; it cannot be combined with --quick or --only")
+	}
 	s := &suite{out: out, count: *count, processes: *processes, leaks: *leaks, ports: &ports{next: *port}}
 	if s.dir, err = os.MkdirTemp("", "conformance"); err != nil {
 		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(s.dir) }()
-	if err := s.choose(strings.Split(*clients, ","), *only); err != nil {
+	if err := s.choose(strings.Split(*clients, ","), *only, *quick); err != nil {
 		return 0, err
 	}
 	if err := s.prepare(ctx); err != nil {

@@ -102,7 +102,7 @@ func killed(ctx context.Context, p *player) error {
 	if err := sleep(ctx, 2*time.Second); err != nil {
 		return err
 	}
-	if err := victim.start(); err != nil {
+	if err := p.open.start(victim); err != nil {
 		return err
 	}
 	var lists [][]uint64
@@ -139,7 +139,7 @@ func learned(ctx context.Context, p *player) (err error) {
 		return err
 	}
 	victim.kill()
-	defer func() { err = errors.Join(err, victim.start(), p.open.ready(ctx)) }()
+	defer func() { err = errors.Join(err, p.open.start(victim), p.open.ready(ctx)) }()
 	for range 20 {
 		if _, err := p.take("ids", args{"client": "c"}, 10); err != nil {
 			return fmt.Errorf("after the death of the only member that the client was given: %w", err)

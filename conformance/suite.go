@@ -33,6 +33,7 @@ type scenario struct {
 	name, about string
 	feature     string // needed; empty: none
 	disturbs    bool   // the members; other scenarios run with all clients at the same time
+	long        bool   // takes more than about 10 s with a client, so a quick run omits it
 	http        bool   // the scenario looks at HTTP, which the Go client does not use
 	play        func(ctx context.Context, p *player) error
 	// together plays with all clients at once.
@@ -53,7 +54,7 @@ func (p *player) unique(name string) string {
 }
 
 // choose chooses clients and scenarios by their names.
-func (s *suite) choose(names []string, only string) error {
+func (s *suite) choose(names []string, only string, quick bool) error {
 	for _, name := range names {
 		i := slices.IndexFunc(clients, func(c client) bool { return c.name == name })
 		if i < 0 {
@@ -62,7 +63,9 @@ func (s *suite) choose(names []string, only string) error {
 		s.clients = append(s.clients, clients[i])
 	}
 	if only == "" {
-		s.scenarios = slices.DeleteFunc(slices.Clone(scenarios), func(sc scenario) bool { return sc.name == "leaks" && s.leaks == 0 })
+		s.scenarios = slices.DeleteFunc(slices.Clone(scenarios), func(sc scenario) bool {
+			return quick && sc.long || sc.name == "leaks" && s.leaks == 0
+		})
 		return nil
 	}
 	for name := range strings.SplitSeq(only, ",") {

@@ -153,7 +153,7 @@ func clientsOfSlice(w *work) ([]command, error) {
 	if w.slice == clientsTurn {
 		return []command{makes("conformance", wholeConformance)}, nil
 	}
-	return []command{makes("conformance", "CONFORMANCEFLAGS=--count 400000 --processes 1")}, nil
+	return []command{makes("conformance", "CONFORMANCEFLAGS=--quick --count 400000 --processes 1")}, nil
 }
 
 // scenariosOfSlice lists the scenarios of chaos in the slice.
