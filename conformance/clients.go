@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // client is a client library with its driver.
@@ -20,6 +22,36 @@ var clients = []client{
 	{"java", []string{"java", "-jar", "clients/java/driver/target/driver.jar"}, "CONFORMANCE_JAVA"},
 	{"python", []string{"clients/python/driver/run"}, "CONFORMANCE_PYTHON"},
 	{"python-aio", []string{"clients/python/driver/run", "--aio"}, "CONFORMANCE_PYTHON_AIO"},
+}
+
+// newest returns the client with the newest runtime of this machine.
+func (c client) newest() client {
+	if c.command[0] == "java" {
+		c.command = append([]string{newestJava()}, c.command[1:]...)
+	}
+	return c
+}
+
+// newestJava returns the java of the newest JDK in /usr/lib/jvm, or the one in the path. A directory has the version as its first number.
+func newestJava() string {
+	best, program := 0, "java"
+	releases, _ := filepath.Glob("/usr/lib/jvm/*/release") // the pattern is well-formed
+	for _, name := range releases {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		var version int
+		if _, rest, found := strings.Cut(string(text), "JAVA_VERSION=\""); !found {
+			continue
+		} else if _, err := fmt.Sscan(rest, &version); err != nil { // "25.0.3"
+			continue
+		}
+		if version > best {
+			best, program = version, filepath.Join(filepath.Dir(name), "bin", "java")
+		}
+	}
+	return program
 }
 
 // argv returns the command line of the driver.

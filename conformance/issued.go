@@ -16,6 +16,7 @@ type runResult struct {
 	Issued    int             `json:"issued"`
 	Errors    map[string]int  `json:"errors"`
 	LastError json.RawMessage `json:"last_error"` // a text, or the error of an answer
+	Pinned    int             `json:"pinned"`
 }
 
 // job is a run in progress.

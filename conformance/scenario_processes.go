@@ -91,6 +91,75 @@ func (s *suite) allKinds(d *driver, c client) (jobs []*job, err error) {
 	return jobs, nil
 }
 
+// workers issues IDs in worker threads and in processes of Node.js, and in the process that starts them.
+func workers(_ context.Context, p *player) error {
+	if err := p.connect(); err != nil {
+		return err
+	}
+	if err := p.generator("g", nil); err != nil {
+		return err
+	}
+	var s state
+	if err := p.call("status", args{"generator": "g"}, &s); err != nil {
+		return err
+	}
+	all, err := p.take("next", args{"generator": "g"}, 2000)
+	if err != nil {
+		return err
+	}
+	for _, kind := range []string{"threads", "processes"} {
+		var got struct {
+			IDs     []string `json:"ids"`
+			Workers []string `json:"workers"`
+		}
+		if err := p.call("workers", args{"kind": kind, "workers": 4, "addresses": p.open.addresses(), "count": 2000}, &got); err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+		some, err := numbers(got.IDs, 8000)
+		if err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+		all = append(all, some...)
+		leased, err := numbers(append(got.Workers, s.Workers[0].Worker), 5)
+		if err == nil {
+			err = distinct(leased)
+		}
+		if err != nil {
+			return fmt.Errorf("workers of %s: %w", kind, err)
+		}
+	}
+	return distinct(all)
+}
+
+// virtualThreads issues in many virtual threads: IDs from memory, and by requests, which make the threads wait.
+func virtualThreads(_ context.Context, p *player) error {
+	if err := p.connect(); err != nil {
+		return err
+	}
+	if err := p.generator("g", nil); err != nil {
+		return err
+	}
+	var lists [][]uint64
+	for _, with := range []args{
+		{"kind": "generator", "name": "g", "threads": 2000, "virtual": true, "count": 200_000},
+		{"kind": "ids", "name": "c", "threads": 1000, "virtual": true, "count": 20_000},
+	} {
+		j, err := p.run(p.driver, with)
+		if err != nil {
+			return err
+		}
+		list, result, err := j.issued()
+		if err != nil {
+			return err
+		}
+		if len(list) != with["count"] || result.Pinned != 0 {
+			return fmt.Errorf("%v: %d issued, %d waits of pinned threads, want all and none", with, len(list), result.Pinned)
+		}
+		lists = append(lists, list)
+	}
+	return distinct(lists...)
+}
+
 // forks creates child processes while threads issue.
 func forks(_ context.Context, p *player) error {
 	if err := p.connect(); err != nil {

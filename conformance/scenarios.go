@@ -17,6 +17,8 @@ var scenarios = []scenario{
 	{name: "sealed", about: "a cluster that is sealed: the generator stops at once", feature: "generator", http: true, play: sealed},
 	{name: "clock", about: "a clock that is behind or ahead issues nothing", feature: "clock", play: clocks},
 	{name: "fork", about: "a forked child issues nothing, and the parent continues", feature: "fork", play: forks},
+	{name: "workers", about: "worker threads, and processes of the module cluster, issue from leases of their own", feature: "workers", play: workers},
+	{name: "virtual", about: "thousands of virtual threads issue, and none keeps its carrier while it waits", feature: "virtual", newest: true, play: virtualThreads},
 	{name: "tokens", about: "tokens and scopes, a token that is deleted, and one that expires", play: tokens},
 	{name: "pin", about: "no token on a connection whose pin is not verified", play: pins},
 	{name: "closing", about: "closing under load releases the workers", feature: "generator", play: closing},

@@ -34,6 +34,7 @@ type scenario struct {
 	feature     string // needed; empty: none
 	disturbs    bool   // the members; other scenarios run with all clients at the same time
 	long        bool   // takes more than about 10 s with a client, so a quick run omits it
+	newest      bool   // the driver has the newest runtime, if there are several
 	http        bool   // the scenario looks at HTTP, which the Go client does not use
 	play        func(ctx context.Context, p *player) error
 	// together plays with all clients at once.
@@ -139,6 +140,9 @@ func (s *suite) playWithEach(ctx context.Context, sc scenario, r *results) error
 
 // playWith plays a scenario with a client. The error is about the driver.
 func (s *suite) playWith(ctx context.Context, sc scenario, c client, r *results) error {
+	if sc.newest {
+		c = c.newest()
+	}
 	d, err := s.start(ctx, c)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Client, SnowraftError, decodeText, preset, version } from "snowraft";
 import { runs, startRun, stopRun } from "./runs.mjs";
+import { issueInWorkers } from "./workers.mjs";
 
 const clients = new Map();
 const closings = new Map();
@@ -59,7 +60,7 @@ async function collect(count, take) {
 export const ops = {
   hello: () => ({
     client: "typescript", version, runtime: `node ${process.version}`,
-    features: ["direct", "generator", "buffer", "strict", "relaxed", "offline", "clock", "uuid"],
+    features: ["direct", "generator", "buffer", "strict", "relaxed", "offline", "clock", "uuid", "workers"],
   }),
 
   open: (args) => {
@@ -163,6 +164,8 @@ export const ops = {
 
   run: (args, id) => startRun(id, args, source(args)),
   stop: (args) => stopRun(args.run),
+
+  workers: issueInWorkers,
 
   clock: (args) => {
     Object.assign(clockOf(args.clock).state, { wall: args.wall_ms, monotonic: args.monotonic_ms });

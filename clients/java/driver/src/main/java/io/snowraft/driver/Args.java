@@ -30,6 +30,10 @@ record Args(Map<String, Object> values) {
         return Math.toIntExact(number(name, absent));
     }
 
+    boolean flag(String name) {
+        return Boolean.TRUE.equals(values.get(name));
+    }
+
     List<String> texts(String name) {
         return ((List<?>) values.get(name)).stream().map(Object::toString).toList();
     }

@@ -78,8 +78,12 @@ final class Operations {
     }
 
     private static Map<String, Object> hello() {
+        List<String> features = new ArrayList<>(List.of("direct", "generator", "buffer", "strict", "relaxed", "offline", "clock", "uuid"));
+        if (VirtualThreads.present()) {
+            features.add("virtual");
+        }
         return Map.of("client", "java", "version", "0.1.0", "runtime", "java " + Runtime.version(),
-                "features", List.of("direct", "generator", "buffer", "strict", "relaxed", "offline", "clock", "uuid"));
+                "features", features);
     }
 
     private Map<String, Object> open(Args args) throws IOException {

@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -53,25 +54,28 @@ final class Runs {
         Map<String, Long> errors = new ConcurrentHashMap<>();
         AtomicReference<SnowraftException> last = new AtomicReference<>();
         AtomicReference<IOException> broken = new AtomicReference<>();
+        boolean virtual = args.flag("virtual");
+        ThreadFactory factory = virtual ? VirtualThreads.factory() : Thread::new;
         List<Thread> all = new ArrayList<>();
         List<Path> parts = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
             Path part = Path.of(file + "." + i);
             parts.add(part);
-            Thread thread = new Thread(() -> {
-                try (DataOutputStream out = new DataOutputStream(new BufferedOutputStream(Files.newOutputStream(part), 1 << 16))) {
+            all.add(factory.newThread(() -> {
+                try (DataOutputStream out = new DataOutputStream(new BufferedOutputStream(Files.newOutputStream(part), 1 << 13))) {
                     while (!stop.get() && System.nanoTime() < until && left.getAndDecrement() > 0) {
                         issue(source, out, left, stop, errors, last);
                     }
                 } catch (IOException e) {
                     broken.set(e);
                 }
-            });
-            all.add(thread);
-            thread.start();
+            }));
         }
-        for (Thread thread : all) {
-            thread.join();
+        long pinned = 0;
+        if (virtual) {
+            pinned = VirtualThreads.runAll(all);
+        } else {
+            runAll(all);
         }
         stops.remove(id);
         if (broken.get() != null) {
@@ -80,10 +84,21 @@ final class Runs {
         Map<String, Object> ok = new LinkedHashMap<>();
         ok.put("issued", join(parts, file));
         ok.put("errors", errors);
+        if (virtual) {
+            ok.put("pinned", pinned);
+        }
         if (last.get() != null) {
             ok.put("last_error", last.get().reason() + ": " + last.get().getMessage());
         }
         return ok;
+    }
+
+    /** Starts threads and waits for their end. */
+    static void runAll(List<Thread> threads) throws InterruptedException {
+        threads.forEach(Thread::start);
+        for (Thread thread : threads) {
+            thread.join();
+        }
     }
 
     /** Issues one ID. After an error that does not say retry, the run ends. */
