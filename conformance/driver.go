@@ -26,6 +26,7 @@ type driver struct {
 	features []string
 	cmd      *exec.Cmd
 	in       io.WriteCloser
+	exited   func() error  // waits for the end of the process
 	ended    chan struct{} // closed when the driver has closed its output
 
 	mu      sync.Mutex
@@ -54,6 +55,11 @@ func (f *failure) Error() string { return fmt.Sprintf("%s: %s", f.Reason, f.Mess
 
 // start starts a driver and says hello. Its standard error goes to a file.
 func (s *suite) start(ctx context.Context, c client) (*driver, error) {
+	return s.launch(ctx, c, func(cmd *exec.Cmd) (func() error, error) { return cmd.Wait, cmd.Start() })
+}
+
+// launch starts a driver as start does. The function begin starts its process, and returns another one that waits for its end.
+func (s *suite) launch(ctx context.Context, c client, begin func(*exec.Cmd) (wait func() error, err error)) (*driver, error) {
 	argv := c.argv(s.dir)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	log, err := os.CreateTemp(s.dir, c.name+"-*.log")
@@ -70,7 +76,7 @@ func (s *suite) start(ctx context.Context, c client) (*driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	if d.exited, err = begin(cmd); err != nil {
 		return nil, fmt.Errorf("driver of %s: %w", c.name, err)
 	}
 	go d.read(out)
@@ -197,7 +203,7 @@ func (d *driver) quit() error {
 		d.kill()
 		return errors.New("the driver did not end when its input did")
 	}
-	if err := d.cmd.Wait(); err != nil {
+	if err := d.exited(); err != nil {
 		return fmt.Errorf("the driver ended with %w", err)
 	}
 	return nil
@@ -208,5 +214,5 @@ func (d *driver) kill() {
 	_ = d.in.Close()
 	_ = d.cmd.Process.Kill()
 	<-d.ended
-	_ = d.cmd.Wait()
+	_ = d.exited()
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // together runs all kinds of issuing of all clients, in several processes each, and looks for an ID or number that is there twice.
@@ -126,6 +129,11 @@ func workers(_ context.Context, p *player) error {
 		}
 		if err != nil {
 			return fmt.Errorf("workers of %s: %w", kind, err)
+		}
+		for _, id := range some {
+			if parts, err := snowflake.Default().Unpack(id); err != nil || !slices.Contains(leased, parts.Worker) {
+				return fmt.Errorf("ID %d of %s is not of the workers %v: %w", id, kind, leased, err)
+			}
 		}
 	}
 	return distinct(all)

@@ -16,6 +16,7 @@ var scenarios = []scenario{
 	{name: "repeated", about: "requests arrive twice, and answers late", feature: "generator", http: true, play: repeated},
 	{name: "sealed", about: "a cluster that is sealed: the generator stops at once", feature: "generator", http: true, play: sealed},
 	{name: "clock", about: "a clock that is behind or ahead issues nothing", feature: "clock", play: clocks},
+	{name: "skewed", about: "the wall clock jumps back and forward, and creeps, while the generator issues: no ID twice", feature: "generator", long: true, play: skewed},
 	{name: "fork", about: "a forked child issues nothing, and the parent continues", feature: "fork", play: forks},
 	{name: "workers", about: "worker threads, and processes of the module cluster, issue from leases of their own", feature: "workers", play: workers},
 	{name: "virtual", about: "thousands of virtual threads issue, and none keeps its carrier while it waits", feature: "virtual", newest: true, play: virtualThreads},
