@@ -41,44 +41,63 @@ type cluster struct {
 	members []*process
 }
 
+// host is a machine of a member. The function do starts processes on it.
+type host struct {
+	ip string
+	do func(func() error) error
+}
+
+// loopback is the host of members that no scenario cuts off.
+var loopback = host{"127.0.0.1", func(f func() error) error { return f() }}
+
 // process is a member.
 type process struct {
 	name string
+	host host
 	port int // gRPC; HTTP, Raft and gossip follow
-	log  string
 	cmd  *exec.Cmd
 }
 
-func (p *process) http() string { return at(p.port + 1) }
+func (p *process) api() string    { return p.at(p.port) }
+func (p *process) http() string   { return p.at(p.port + 1) }
+func (p *process) gossip() string { return p.at(p.port + 3) }
 
-func (p *process) gossip() string { return at(p.port + 3) }
+func (p *process) at(port int) string { return net.JoinHostPort(p.host.ip, strconv.Itoa(port)) }
 
 // newCluster starts three members and waits until they serve.
 func newCluster(ctx context.Context, program, dir string, free *ports, secured bool) (*cluster, error) {
 	c := &cluster{program: program, dir: dir}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, err
+	for _, name := range memberNames {
+		c.members = append(c.members, &process{name: name, host: loopback, port: free.take(4)})
+	}
+	return c, c.begin(ctx, secured)
+}
+
+// memberNames are the names of the members of a cluster.
+var memberNames = []string{"a", "b", "c"}
+
+// begin starts all members and waits until they serve. After an error, none is left.
+func (c *cluster) begin(ctx context.Context, secured bool) error {
+	if err := os.Mkdir(c.dir, 0o700); err != nil {
+		return err
 	}
 	if secured {
-		c.secret = filepath.Join(dir, "secret")
+		c.secret = filepath.Join(c.dir, "secret")
 		if _, err := c.command(ctx, "secret", "create", "--out", c.secret); err != nil {
-			return nil, err
+			return err
 		}
-	}
-	for _, name := range []string{"a", "b", "c"} {
-		c.members = append(c.members, &process{name: name, port: free.take(4), log: filepath.Join(dir, name+".log")})
 	}
 	for _, p := range c.members {
 		if err := c.start(p); err != nil {
 			c.stop()
-			return nil, err
+			return err
 		}
 	}
 	if err := c.ready(ctx); err != nil {
 		c.stop()
-		return nil, err
+		return err
 	}
-	return c, nil
+	return nil
 }
 
 // start starts a member, also again, and at other ports.
@@ -88,19 +107,21 @@ func (c *cluster) start(p *process) error {
 		seeds = append(seeds, m.gossip())
 	}
 	argv := []string{"serve", "--name", p.name, "--data-dir", filepath.Join(c.dir, p.name), "--bootstrap-expect", "3",
-		"--api-addr", at(p.port), "--http-addr", p.http(), "--raft-addr", at(p.port + 2), "--gossip-addr", p.gossip(),
+		"--api-addr", p.api(), "--http-addr", p.http(), "--raft-addr", p.at(p.port + 2), "--gossip-addr", p.gossip(),
 		"--join", strings.Join(seeds, ",")}
 	if c.secret != "" {
 		argv = append(argv, "--secret-file", c.secret)
+	} else {
+		argv = append(argv, "--insecure") // on other addresses than loopback
 	}
-	log, err := os.OpenFile(p.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(filepath.Join(c.dir, p.name+".log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
 	p.cmd = exec.Command(c.program, argv...) //nolint:noctx // stop ends it
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	return p.cmd.Start()
+	return p.host.do(p.cmd.Start)
 }
 
 // signal sends a signal.
@@ -141,7 +162,7 @@ func (c *cluster) signal(s syscall.Signal) (err error) {
 func (c *cluster) ready(ctx context.Context) error {
 	for _, p := range c.members {
 		err := eventually(ctx, func() error {
-			_, err := c.command(ctx, "id", "--addr", at(p.port))
+			_, err := c.command(ctx, "id", "--addr", p.api())
 			return err
 		})
 		if err != nil {
@@ -170,7 +191,7 @@ func (c *cluster) command(ctx context.Context, argv ...string) (string, error) {
 
 // admin runs a command at the first member.
 func (c *cluster) admin(ctx context.Context, argv ...string) (string, error) {
-	return c.command(ctx, append(argv, "--addr", at(c.members[0].port))...)
+	return c.command(ctx, append(argv, "--addr", c.members[0].api())...)
 }
 
 // eventually repeats f until it succeeds, for at most half a minute.

@@ -10,25 +10,29 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	failed, err := run(ctx, os.Args[1:], os.Stdout)
+	inside := sandboxed()
+	code, err := run(ctx, inside, os.Args[1:], os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
-		os.Exit(2)
+		code = 2
 	}
-	if failed > 0 {
-		os.Exit(1)
+	if inside {
+		code = exitCode(code)
 	}
+	os.Exit(code)
 }
 
-// run runs the suite and returns the number of failures.
-func run(ctx context.Context, args []string, out io.Writer) (failed int, err error) {
+// run runs the suite and returns the exit code: 1 if a scenario failed. If scenarios partition the network, the suite runs again in a
+// sandbox.
+func run(ctx context.Context, inside bool, args []string, out io.Writer) (code int, err error) {
 	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
 	clients := flags.String("clients", "go,typescript,java,python,python-aio", "clients to test, separated by commas")
 	only := flags.String("only", "", "scenarios to run, separated by commas; empty: all")
@@ -48,8 +52,8 @@ func run(ctx context.Context, args []string, out io.Writer) (failed int, err err
 		}
 		return 0, nil
 	}
-	if *write != "" && (*quick || *only != "") {
-		return 0, errors.New("--write needs all scenarios; it cannot be combined with --quick or --only")
+	if *write != "" && (*quick || *only != "" || os.Geteuid() != 0) {
+		return 0, errors.New("--write needs all scenarios, and so root; it cannot be combined with --quick or --only")
 	}
 	s := &suite{out: out, count: *count, processes: *processes, leaks: *leaks, ports: &ports{next: *port}}
 	if s.dir, err = os.MkdirTemp("", "conformance"); err != nil {
@@ -58,6 +62,14 @@ func run(ctx context.Context, args []string, out io.Writer) (failed int, err err
 	defer func() { _ = os.RemoveAll(s.dir) }()
 	if err := s.choose(strings.Split(*clients, ","), *only, *quick); err != nil {
 		return 0, err
+	}
+	if slices.ContainsFunc(s.scenarios, func(sc scenario) bool { return sc.partitions }) {
+		if !inside {
+			return inSandbox()
+		}
+		if s.hosts, err = newHosts(ctx); err != nil {
+			return 0, err
+		}
 	}
 	if err := s.prepare(ctx); err != nil {
 		return 0, err
@@ -72,5 +84,5 @@ func run(ctx context.Context, args []string, out io.Writer) (failed int, err err
 			return 0, err
 		}
 	}
-	return results.failed(), nil
+	return min(1, results.failed()), nil
 }

@@ -26,6 +26,7 @@ type suite struct {
 	scenarios []scenario
 	open      *cluster
 	secured   *cluster
+	hosts     *hosts // only for scenarios that partition the network
 }
 
 // scenario is one promise, and what shows that a client keeps it.
@@ -34,6 +35,7 @@ type scenario struct {
 	feature     string // needed; empty: none
 	disturbs    bool   // the members; other scenarios run with all clients at the same time
 	long        bool   // takes more than about 10 s with a client, so a quick run omits it
+	partitions  bool   // the network, which needs root
 	newest      bool   // the driver has the newest runtime, if there are several
 	http        bool   // the scenario looks at HTTP, which the Go client does not use
 	play        func(ctx context.Context, p *player) error
@@ -65,7 +67,7 @@ func (s *suite) choose(names []string, only string, quick bool) error {
 	}
 	if only == "" {
 		s.scenarios = slices.DeleteFunc(slices.Clone(scenarios), func(sc scenario) bool {
-			return quick && sc.long || sc.name == "leaks" && s.leaks == 0
+			return quick && sc.long || sc.partitions && os.Geteuid() != 0 || sc.name == "leaks" && s.leaks == 0
 		})
 		return nil
 	}
