@@ -177,6 +177,9 @@ export class Caller {
     } else if (fault.reason !== "") {
       this.standing.trust(address);
     }
+    if (fault.reason === "NO_LEADER") {
+      this.standing.withoutLeader(address);
+    }
     this.#emit({ type: "try", method: rule.path, member: address, tookMs, error: errorOf(rule, fault) });
     if (fault.reason === "SET_BACK") {
       this.sealed.ring();

@@ -11,6 +11,7 @@ const longestMs = 80_000;
 export class Standing {
   #addresses: readonly string[];
   #leader = "";
+  #leaderless = ""; // the last member that knew no leader, while the leader is unknown
   readonly #suspects = new Map<string, { until: number; ms: number }>();
   readonly #calls = new Map<string, number>();
 
@@ -31,6 +32,7 @@ export class Standing {
   learn(addresses: readonly string[], leader: string): void {
     this.#addresses = addresses;
     this.#leader = leader;
+    this.#leaderless = "";
     for (const address of this.#suspects.keys()) {
       if (!addresses.includes(address)) {
         this.#suspects.delete(address);
@@ -50,9 +52,17 @@ export class Standing {
     this.#suspects.delete(address);
   }
 
+  /** Notes that a member knows no leader. It may have led before it lost the majority, and other members may know its successor. */
+  withoutLeader(address: string): void {
+    if (this.#leader === "" || this.#leader === address) {
+      this.#leader = "";
+      this.#leaderless = address;
+    }
+  }
+
   /**
    * Returns the address to call next, and whether there are others left after it. It prefers members that were not tried,
-   * then those that are not suspected, then the leader if toLeader, then those with the fewest calls.
+   * then those that are not suspected, then the leader if toLeader, or any but the last one that knew none, then those with the fewest calls.
    */
   pick(tried: readonly string[], toLeader: boolean): { address: string; others: boolean } {
     const now = this.#now();
@@ -63,7 +73,7 @@ export class Standing {
       const isTried = tried.includes(address);
       fresh += isTried ? 0 : 1;
       const objection = (isTried ? 8 : 0) + ((this.#suspects.get(address)?.until ?? 0) > now ? 4 : 0) +
-        (toLeader && address !== this.#leader ? 2 : 0) +
+        (toLeader && (this.#leader === "" ? address === this.#leaderless : address !== this.#leader) ? 2 : 0) +
         Math.min(1, (this.#calls.get(address) ?? 0) / 100) + Math.random() / 200;
       if (objection < least) {
         least = objection;

@@ -176,6 +176,19 @@ test("members are learned, and removed ones are not called", async () => {
   assert.ok(second.of("/v1/sequences:next").length === 2, "the leader is called");
 });
 
+test("a member that knows no leader is not taken for the leader", async () => {
+  const standing = new Standing(["former", "other"]);
+  standing.learn(["former", "other"], "former");
+  assert.equal(standing.pick([], true).address, "former");
+  standing.withoutLeader("former");
+  for (let i = 0; i < 100; i++) {
+    assert.equal(standing.pick([], true).address, "other");
+  }
+  standing.learn(["former", "other"], "former");
+  standing.withoutLeader("other"); // may be behind
+  assert.equal(standing.pick([], true).address, "former");
+});
+
 test("the latest receipt is brought back", async () => {
   const receipt = (index: number): string => {
     const bytes = Buffer.alloc(97);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SnowraftError, type Generator } from "../src/index.js";
 import { Watch } from "../src/watch.js";
-import { connect, failure, FakeMember, until } from "./fake.js";
+import { connect, failure, FakeMember, idsFrom, until } from "./fake.js";
 import { Leases, StillClock, TestClock, tickOf, workerOf } from "./lease_kit.js";
 
 function reasonOf(generator: Generator): string {
@@ -288,4 +288,20 @@ test("nextAsync and batch wait for a window, and fail with the reason", async ()
   leases.onExtend = () => failure("NO_LEADER");
   await until(() => reasonOf(generator) === "WINDOW_ENDED");
   await assert.rejects(generator.nextAsync({ timeoutMs: 30 }), { reason: "WINDOW_ENDED" });
+});
+
+test("a worker is requested from another member after a former leader has refused", async () => {
+  const [former, other] = [await Leases.start(), await Leases.start()];
+  former.onAcquire = () => failure("NO_LEADER");
+  for (const leases of [former, other]) {
+    leases.member.on("/v1/members", () => ({
+      members: [{ id: "a", httpAddress: former.member.address, leader: true }, { id: "b", httpAddress: other.member.address }],
+    }));
+    leases.member.on("/v1/ids:generate", idsFrom(1n));
+  }
+  const client = connect([former.member, other.member]);
+  await client.nextId();
+  await until(() => former.member.of("/v1/members").length + other.member.of("/v1/members").length > 0);
+  await client.generator({ holder: "test" }).ready({ timeoutMs: 5_000 });
+  assert.ok(former.acquired.length <= 1, `${former.acquired.length} requests to a member that knows no leader`);
 });
