@@ -55,11 +55,11 @@ func (s *suite) killInTurn(ctx context.Context) error {
 		victim := s.open.members[i%len(s.open.members)]
 		victim.kill()
 		_ = sleep(ctx, 2*time.Second)
-		if err := victim.start(); err != nil {
+		if err := s.open.start(victim); err != nil {
 			return err
 		}
 		for ctx.Err() == nil {
-			if _, err := s.open.command(ctx, "id", "--addr", at(victim.port)); err == nil {
+			if _, err := s.open.command(ctx, "id", "--addr", victim.api()); err == nil {
 				break
 			}
 			_ = sleep(ctx, 100*time.Millisecond)
