@@ -24,10 +24,13 @@ public final class DevCluster implements AutoCloseable {
     private static final int MEMBERS = 3;
     private static final int PORTS = 10; // of a member
     private static final int HTTP = 1;
+    private static final String MEMBERS_DATA = "members";
+    private static final String TOKEN = "export SNOWRAFT_TOKEN=";
 
     private final Process process;
     private final int base;
     private final Path data;
+    private String token = "";
 
     private DevCluster(Process process, int base, Path data) {
         this.process = process;
@@ -35,8 +38,17 @@ public final class DevCluster implements AutoCloseable {
         this.data = data;
     }
 
-    /** Starts the members, and returns when they issue IDs. */
+    /** Starts the members of an open cluster, and returns when they issue IDs. */
     public static DevCluster start() {
+        return start(false);
+    }
+
+    /** Starts the members of a cluster that requires TLS and a token. */
+    public static DevCluster startSecured() {
+        return start(true);
+    }
+
+    private static DevCluster start(boolean secured) {
         if (!Files.isExecutable(PROGRAM)) {
             throw new IllegalStateException(PROGRAM.toAbsolutePath().normalize() + " is missing; run \"make build\"");
         }
@@ -44,8 +56,12 @@ public final class DevCluster implements AutoCloseable {
             int base = freePorts();
             try {
                 Path data = Files.createTempDirectory("snowraft-dev");
-                Process process = new ProcessBuilder(PROGRAM.toString(), "dev", "--port-base", Integer.toString(base), "--data-dir",
-                        data.resolve("members").toString(), "--log-level", "error").redirectError(ProcessBuilder.Redirect.INHERIT).start();
+                List<String> line = new ArrayList<>(List.of(PROGRAM.toString(), "dev", "--port-base", Integer.toString(base), "--data-dir",
+                        data.resolve(MEMBERS_DATA).toString(), "--log-level", "error"));
+                if (secured) {
+                    line.add("--secure");
+                }
+                Process process = new ProcessBuilder(line).redirectError(ProcessBuilder.Redirect.INHERIT).start();
                 DevCluster cluster = new DevCluster(process, base, data);
                 if (cluster.isReady()) {
                     return cluster;
@@ -58,11 +74,13 @@ public final class DevCluster implements AutoCloseable {
         throw new IllegalStateException("the members did not start; see standard error");
     }
 
-    /** Reads the output up to the line that says that the cluster is ready; the rest fits into the pipe. */
+    /** Reads the output up to the table of members, which a cluster that is ready prints; the rest fits into the pipe. */
     private boolean isReady() throws IOException {
         BufferedReader output = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
         for (String line = output.readLine(); line != null; line = output.readLine()) {
-            if (line.contains("ready after")) {
+            if (line.strip().startsWith(TOKEN)) {
+                token = line.strip().substring(TOKEN.length());
+            } else if (line.startsWith("MEMBER ")) {
                 return true;
             }
         }
@@ -90,6 +108,16 @@ public final class DevCluster implements AutoCloseable {
     /** Returns the HTTP addresses of the members, separated by commas. */
     public String addresses() {
         return String.join(",", Stream.iterate(base + HTTP, p -> p + PORTS).limit(MEMBERS).map(p -> "127.0.0.1:" + p).toList());
+    }
+
+    /** Returns the token for applications; empty for an open cluster. */
+    public String token() {
+        return token;
+    }
+
+    /** Returns the PEM file of the authority that a secured cluster has. */
+    public Path ca() {
+        return data.resolve(MEMBERS_DATA).resolve("ca.pem");
     }
 
     /** Returns an address that no program listens at. */
