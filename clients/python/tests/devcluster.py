@@ -29,6 +29,7 @@ class Running:
         """Stops all members until the end of the block."""
         self.process.send_signal(signal.SIGSTOP)
         try:
+            os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)  # threads may run for a moment after the signal
             yield
         finally:
             self.process.send_signal(signal.SIGCONT)
