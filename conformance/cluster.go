@@ -73,7 +73,7 @@ func newCluster(ctx context.Context, program, dir string, free *ports, secured b
 	return c, c.begin(ctx, secured)
 }
 
-// memberNames are the names of the members of a cluster.
+// memberNames are the names of the three members.
 var memberNames = []string{"a", "b", "c"}
 
 // begin starts all members and waits until they serve. After an error, none is left.

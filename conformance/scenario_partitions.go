@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// partitioned cuts a member of a cluster off, while a client issues: a follower and the leader from all others and from clients, then the
+// partitioned cuts one member off, while a client issues: a follower and the leader from all others and from clients, then the
 // leader from the members only. Calls continue through the majority.
 func partitioned(ctx context.Context, p *player) (err error) {
 	c, err := p.spread(ctx)

@@ -73,7 +73,7 @@ func skewed(ctx context.Context, p *player) (err error) {
 		return err
 	}
 	for _, id := range all {
-		if ahead := time.Until(snowflake.Default().TimeOf(id)); ahead > 30*time.Minute {
+		if ahead := -time.Since(snowflake.Default().TimeOf(id)); ahead > 30*time.Minute {
 			return fmt.Errorf("ID %d is %v ahead, which no window allows", id, ahead)
 		}
 	}
