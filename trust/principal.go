@@ -59,7 +59,7 @@ func Admin() *Principal { return admin }
 // Member returns the principal of a member's certificate. It may do everything.
 func Member(id string) *Principal { return &Principal{kind: kindMember, member: id} }
 
-// ClaimedMember returns the principal of a call in a cluster without a secret that names a member as its caller. It may do
+// ClaimedMember returns the principal of a caller that calls itself a member, in a cluster without a secret. It may do
 // everything, as every caller there. Records do not repeat the name, which nothing proves.
 func ClaimedMember(id string) *Principal {
 	return &Principal{kind: kindMember, member: id, claimed: true}

@@ -54,7 +54,7 @@ func (k *Kernel) NextNumbers(ctx context.Context, a trust.Admission, req *snowra
 	return wire.NumbersResponse(sequence, n, !relayed), nil
 }
 
-// Numbering is the issued numbers of a request.
+// Numbering is the numbers that a request gets.
 type Numbering = member.Numbering
 
 // Waiter is a request for numbers that waits without a goroutine.

@@ -291,7 +291,7 @@ func TestPlainClientOfTLSPort(t *testing.T) {
 	}
 }
 
-// TestStalledRequestsAreCut checks that a client that begins a request and stalls is cut, and one that is silent between requests is not.
+// TestStalledRequestsAreCut checks that a client that stalls within a request is cut, and one that is silent between requests is not.
 func TestStalledRequestsAreCut(t *testing.T) {
 	t.Parallel()
 	whole := request(false, "get_timestamp", "")
@@ -330,7 +330,7 @@ func TestStalledRequestsAreCut(t *testing.T) {
 	}
 }
 
-// TestCloseEndsIncompleteRequests closes a server that waits for a field of a request.
+// TestCloseEndsIncompleteRequests closes a server that waits for the next field.
 func TestCloseEndsIncompleteRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -350,7 +350,7 @@ func TestCloseEndsIncompleteRequests(t *testing.T) {
 	})
 }
 
-// exchange sends a request and returns the reply of get_timestamp.
+// exchange sends bytes and returns the reply of get_timestamp.
 func exchange(t *testing.T, nc net.Conn, sent []byte) []byte {
 	t.Helper()
 	if _, err := nc.Write(sent); err != nil {
