@@ -123,7 +123,7 @@ bin/python/ready: clients/python/pyproject.toml
 	@touch $@
 
 .PHONY: frameworks
-frameworks: frameworks-typescript frameworks-python ## Test the packages for Prisma, Django and SQLAlchemy at real members (Debian's postgresql)
+frameworks: frameworks-java frameworks-typescript frameworks-python ## Test the packages for Spring Boot, Hibernate, MyBatis-Plus, Prisma, Django and SQLAlchemy at real members
 
 .PHONY: frameworks-typescript
 frameworks-typescript: build

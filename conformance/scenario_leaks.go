@@ -17,7 +17,7 @@ import (
 // leastRounds makes what is lost in each round more than what a runtime keeps for itself, such as the threads of a pool.
 const leastRounds = 100
 
-// reopened is how often a client that stays open opens and closes each kind of object in a round.
+// reopened is the number of times per round that a client that stays open opens and closes each kind of object.
 const reopened = 10
 
 // leaks keeps all clients busy at the same time, in rounds that close what they open, while members are killed and restarted. It
@@ -68,10 +68,10 @@ func (s *suite) killInTurn(ctx context.Context) error {
 	return nil
 }
 
-// held is what a driver holds at one moment.
+// held is the memory and the handles of a driver.
 type held struct {
 	files, threads int
-	memory         int64 // in a unit of the driver, after a garbage collection
+	memory         int64 // after a garbage collection; unit of the driver
 }
 
 func (d *driver) holds() (h held, err error) {

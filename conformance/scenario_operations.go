@@ -239,7 +239,7 @@ func refusals(_ context.Context, p *player) error {
 	return err
 }
 
-// parts holds the fields of an ID, as the operations decode and encode have them.
+// parts holds the fields of an ID in the operations decode and encode.
 type parts struct {
 	TickAt     int64  `json:"tick_at_ms"`
 	Worker     uint64 `json:"worker,string"`

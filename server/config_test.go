@@ -60,7 +60,7 @@ func configure(t *testing.T, n *node, create snowraftv1.AutoCreate) (unreached [
 	return resp.GetUnreachedMembers()
 }
 
-// leaderChanged reports whether a call failed because the leader changed, as it may on a busy machine.
+// leaderChanged reports whether a call failed because the leader changed, which happens on a busy machine.
 func leaderChanged(err error) bool {
 	return slices.Contains([]string{rpc.NoLeader, rpc.NotLeader, rpc.CommitUnknown}, reason(err))
 }
