@@ -100,11 +100,12 @@ clients: clients-typescript clients-java clients-python ## Build, lint, test and
 
 .PHONY: clients-typescript
 clients-typescript:
-	cd clients/typescript && npm ci --no-audit --no-fund && npm run build && npm run lint && npm test && npm run package
+	cd clients/typescript && npm ci --no-audit --no-fund && npm run build && npm run lint && npm test && npm run docs && npm run package
 
 .PHONY: clients-java
 clients-java:
 	cd clients/java && mvn -q -B verify
+	test "$$(jdeps -s clients/java/client/target/snowraft-client-[0-9.]*[0-9].jar)" = "io.snowraft.client -> java.base"
 
 .PHONY: frameworks-java
 frameworks-java: ## Test the Java modules for Hibernate, MyBatis-Plus and Spring Boot at real members
@@ -115,7 +116,9 @@ frameworks-java: ## Test the Java modules for Hibernate, MyBatis-Plus and Spring
 clients-python: bin/python/ready
 	cd clients/python && $(CURDIR)/bin/python/bin/mypy && $(CURDIR)/bin/python/bin/pytest -q
 	rm -rf clients/python/dist && bin/python/bin/python -m build --outdir clients/python/dist clients/python
-	bin/python/bin/pip install -q --force-reinstall --no-deps clients/python/dist/*.whl
+	rm -rf bin/python-packed && python3 -m venv bin/python-packed
+	bin/python-packed/bin/pip install -q --no-index clients/python/dist/*.whl
+	test "$$(bin/python-packed/bin/pip list --format=freeze --exclude pip --exclude setuptools | sed 's/==.*//')" = snowraft
 
 bin/python/ready: clients/python/pyproject.toml
 	python3 -m venv bin/python
@@ -147,7 +150,7 @@ bin/frameworks/ready: clients/python/pyproject.toml clients/sqlalchemy/pyproject
 
 .PHONY: conformance
 conformance: clients ## Run one suite against the clients of all languages and real members (CONFORMANCEFLAGS: --only NAME, --count N, --leaks 10m)
-	PYTHON=$(CURDIR)/bin/python/bin/python go run ./conformance $(CONFORMANCEFLAGS)
+	PYTHON=$(CURDIR)/bin/python-packed/bin/python go run ./conformance $(CONFORMANCEFLAGS)
 
 .PHONY: foreign
 foreign: ## Play libraries of Maven, Go, npm and PyPI that make IDs, alone and with leased workers, as root

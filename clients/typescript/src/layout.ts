@@ -219,7 +219,7 @@ export class Layout {
   }
 
   /** Returns the layout as the API takes it. */
-  toJSON(): Json {
+  toJSON(): Readonly<Record<string, unknown>> {
     return {
       name: this.name, fields: this.fields, unitMs: `${this.unitMs}`, epochAtMs: `${this.epochAtMs}`, datacenter: `${this.datacenter}`,
       spread: `${this.spread}`, leaseOnly: this.leaseOnly,
