@@ -16,8 +16,12 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// viewWait is the time after which a member counts as silent if it has not sent an overview, or the next overview.
-const viewWait = 2 * time.Second
+const (
+	// viewWait is the time after which a member counts as silent if it has not sent an overview, or the next overview.
+	viewWait = 2 * time.Second
+	// viewPause is the pause before another member is watched. It leaves time to notice that a connection has broken.
+	viewPause = 50 * time.Millisecond
+)
 
 // views serves the overviews of a member that answers.
 type views struct {
@@ -28,27 +32,36 @@ type views struct {
 }
 
 // WatchOverview implements snowraftv1.ViewServiceServer. It watches another member when the present member falls silent, and fails
-// if that one sends nothing either.
+// if no member sends anything for viewWait after that.
 func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
 	defer v.watches.Add(-1)
 	if v.watches.Add(1) > overview.MaxWatches {
 		return overview.TooMany()
 	}
+	ctx, cancel := context.WithCancelCause(stream.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(v.closing, func() { cancel(wire.ShuttingDown()) })()
+	noMember := time.NewTimer(viewWait)
+	defer noMember.Stop()
 	for {
 		heard := false
-		err := v.relay(stream.Context(), req, func(resp *snowraftv1.WatchOverviewResponse) error {
+		err := v.relay(ctx, req, func(resp *snowraftv1.WatchOverviewResponse) error {
 			heard = true
 			return stream.Send(resp)
 		})
 		switch {
-		case stream.Context().Err() != nil:
-			return stream.Context().Err()
-		case v.closing.Err() != nil:
-			return wire.ShuttingDown()
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		case !silent(err):
 			return err
-		case !heard:
+		case heard:
+			noMember.Reset(viewWait)
+		}
+		select {
+		case <-noMember.C:
 			return rpc.NewError(rpc.NoLeader, "no member answers gateway "+v.name+"; check the members, and the network to the addresses in --members")
+		case <-time.After(viewPause):
+		case <-ctx.Done():
 		}
 	}
 }
@@ -59,7 +72,6 @@ func (v *views) relay(ctx context.Context, req *snowraftv1.WatchOverviewRequest,
 	defer cancel(nil)
 	silence := time.AfterFunc(viewWait, func() { cancel(errSilent) })
 	defer silence.Stop()
-	defer context.AfterFunc(v.closing, func() { cancel(wire.ShuttingDown()) })()
 	stream, err := snowraftv1.NewViewServiceClient(v.conn).WatchOverview(v.onBehalf(ctx), req)
 	for err == nil {
 		var resp *snowraftv1.WatchOverviewResponse
