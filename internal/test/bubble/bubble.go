@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/snowraft/snowraft/internal/test/race"
 )
 
 const (
@@ -24,17 +22,19 @@ const (
 var someDay = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
 // Test runs a test in a bubble of testing/synctest. The process panics with the stacks of all goroutines if the time of the
-// bubble stands still: a goroutine then waits for something outside the bubble, or for a mutex whose holder waits, or never waits.
+// bubble stands still because a goroutine waits for something outside the bubble, or for a mutex whose holder waits. The time limit
+// of go test ends a goroutine that never waits.
 func Test(t *testing.T, test func(*testing.T)) {
 	t.Helper()
-	var beats atomic.Int64
+	var dog watchdog
 	ended := make(chan struct{})
 	defer close(ended)
-	go watch(t.Name(), &beats, ended)
+	go dog.watch(t.Name(), interval, ended)
 	synctest.Test(t, func(t *testing.T) {
+		dog.bubble.Store(thisBubble())
 		time.Sleep(time.Until(someDay))
 		over := make(chan struct{})
-		go count(t.Name(), &beats, over)
+		go count(t.Name(), &dog.beats, over)
 		t.Cleanup(func() {
 			time.Sleep(rest)
 			close(over)
@@ -54,28 +54,6 @@ func count(name string, beats *atomic.Int64, over <-chan struct{}) {
 				die(fmt.Sprintf("%s has not ended after %v of its own time", name, limit))
 			}
 		case <-over:
-			return
-		}
-	}
-}
-
-// watch panics if a bubble does not beat, in real time.
-func watch(name string, beats *atomic.Int64, ended <-chan struct{}) {
-	patience := time.Minute
-	if race.Enabled {
-		patience = 5 * time.Minute
-	}
-	tick := time.NewTicker(patience)
-	defer tick.Stop()
-	for last := int64(-1); ; {
-		select {
-		case <-tick.C:
-			now := beats.Load()
-			if now == last {
-				die(fmt.Sprintf("the time of %s stands still", name))
-			}
-			last = now
-		case <-ended:
 			return
 		}
 	}
