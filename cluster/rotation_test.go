@@ -85,11 +85,17 @@ func (h *host) put(t *testing.T, numbers ...int) {
 // start starts a host over TCP and UDP; without secrets, the host is open.
 func start(t *testing.T, name string, expect int, join []string, numbers ...int) *host {
 	t.Helper()
-	return startBehind(t, nil, name, expect, join, numbers...)
+	return startAt(t, place{}, name, expect, join, numbers...)
 }
 
-// startBehind starts a host whose Raft port the others reach through a middlebox.
-func startBehind(t *testing.T, front func(*testing.T, string) *clusterkit.Middlebox, name string, expect int, join []string, numbers ...int) *host {
+// place is where hosts run.
+type place struct {
+	network clusterkit.Network                                  // nil: the machine's network
+	front   func(t *testing.T, to string) *clusterkit.Middlebox // starts a middlebox before a Raft port; nil if there is none
+}
+
+// startAt starts a host at a place.
+func startAt(t *testing.T, at place, name string, expect int, join []string, numbers ...int) *host {
 	t.Helper()
 	h := &host{file: filepath.Join(t.TempDir(), "secret"), log: new(clusterkit.Log)}
 	if len(numbers) > 0 {
@@ -99,14 +105,18 @@ func startBehind(t *testing.T, front func(*testing.T, string) *clusterkit.Middle
 			t.Fatal(err)
 		}
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listen := new(net.ListenConfig).Listen
+	if at.network != nil {
+		listen = at.network.Listen
+	}
+	listener, err := listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	address, heartbeat := listener.Addr().String(), 2*time.Second
-	if front != nil {
+	if at.front != nil {
 		heartbeat *= 3 // also triples the time within which a live leader must open connections again
-		h.box = front(t, address)
+		h.box = at.front(t, address)
 		address = h.box.Address
 	}
 	mem := raft.NewInmemStore()
@@ -114,6 +124,12 @@ func startBehind(t *testing.T, front func(*testing.T, string) *clusterkit.Middle
 		c.Name, c.Transport, c.RaftListener, c.RaftAddress = name, nil, listener, address
 		c.BootstrapExpect, c.Join, c.Keys = expect, join, h.keys
 		c.Logger = slog.New(slog.NewTextHandler(h.log, nil))
+		if at.network != nil {
+			c.Dial = at.network.DialContext
+			if c.Gossip, c.GossipPort, err = at.network.ListenGossip(c.GossipHost, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
 		// Heartbeats and probes are so slow that no member looks dead on a busy machine.
 		c.Timing = Timing{Heartbeat: heartbeat, GossipProbe: 2 * time.Second, Reconcile: 100 * time.Millisecond, PromoteAfter: 100 * time.Millisecond, Rejoin: 200 * time.Millisecond}
 	})
@@ -129,7 +145,19 @@ func startBehind(t *testing.T, front func(*testing.T, string) *clusterkit.Middle
 // trio starts a cluster of three hosts. The first host starts last.
 func trio(t *testing.T, numbers ...int) []*host {
 	t.Helper()
-	return trioBehind(t, nil, numbers...)
+	return trioAt(t, place{}, numbers...)
+}
+
+// trioAt starts a cluster of three hosts at a place.
+func trioAt(t *testing.T, at place, numbers ...int) []*host {
+	t.Helper()
+	first := startAt(t, at, "a", 3, nil, numbers...)
+	hosts := []*host{first}
+	for _, name := range []string{"b", "c"} {
+		hosts = append(hosts, startAt(t, at, name, 3, []string{first.meta().Gossip}, numbers...))
+	}
+	together(t, hosts)
+	return hosts
 }
 
 // together waits until all hosts know each other and follow one leader.

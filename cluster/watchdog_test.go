@@ -60,13 +60,9 @@ func openAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore, change
 
 func tryAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore, change ...func(*Config)) (*Node, error) {
 	t.Helper()
-	gossip, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip", nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	_, trans := raft.NewInmemTransport("")
 	cfg := Config{
-		Name: "a", Gossip: gossip, GossipHost: "127.0.0.1", GossipPort: gossip.GetAutoBindPort(), RaftAddress: string(trans.LocalAddr()),
+		Name: "a", GossipHost: "127.0.0.1", RaftAddress: string(trans.LocalAddr()),
 		BootstrapExpect: 1, FSM: emptyFSM{}, Removed: emptyFSM{}, Lead: func(ctx context.Context) { <-ctx.Done() },
 		Watch:     clock.NewWatch(clock.System(), nil, clock.Limits{MaxOffset: time.Second}),
 		Logger:    slog.New(slog.DiscardHandler),
@@ -76,6 +72,13 @@ func tryAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore, change 
 	}
 	for _, c := range change {
 		c(&cfg)
+	}
+	if cfg.Gossip == nil {
+		gossip, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{cfg.GossipHost}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip", nil)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Gossip, cfg.GossipPort = gossip, gossip.GetAutoBindPort()
 	}
 	return Open(cfg)
 }

@@ -5,6 +5,8 @@ import (
 	"net"
 	"testing"
 
+	"github.com/hashicorp/memberlist"
+
 	"github.com/snowraft/snowraft/internal/test/bubble"
 	"github.com/snowraft/snowraft/internal/test/memnet"
 )
@@ -13,6 +15,8 @@ import (
 type Network interface {
 	Listen(ctx context.Context, network, address string) (net.Listener, error)
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	// ListenGossip binds a port for gossip at an IP address, and returns the bound port.
+	ListenGossip(ip string, port int) (memberlist.NodeAwareTransport, int, error)
 }
 
 // InMemory runs a test in synthetic time, on a network in memory, so that a busy machine delays no answer.
