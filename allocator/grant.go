@@ -233,7 +233,7 @@ func (l *lane) releaseSoon(held *lease) {
 	}
 }
 
-// release releases the worker of a closed lease.
+// release releases the worker of a closed lease. A worker that the cluster no longer holds for this lane needs no release.
 func (l *lane) release(held *lease, timeout time.Duration) error {
 	if err := l.issuer.calls.Err(); err != nil {
 		return err
@@ -243,7 +243,7 @@ func (l *lane) release(held *lease, timeout time.Duration) error {
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(l.issuer.calls, timeout)
 	defer cancel()
-	return l.issuer.granter.ReleaseWorker(ctx, ReleaseRequest{
+	err := l.issuer.granter.ReleaseWorker(ctx, ReleaseRequest{
 		Layout: l.issuer.layout.Name(),
 		Worker: held.worker,
 		Token:  held.token,
@@ -251,4 +251,9 @@ func (l *lane) release(held *lease, timeout time.Duration) error {
 		Until:  held.until(),
 		Next:   next,
 	})
+	if errors.Is(err, ErrWindowMismatch) {
+		l.log.Info("worker lost before its release", "worker", held.worker, "fencing_token", held.token)
+		return nil
+	}
+	return err
 }

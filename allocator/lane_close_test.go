@@ -140,3 +140,17 @@ func TestCloseDuringExtension(t *testing.T) {
 		}
 	})
 }
+
+// A worker that the cluster does not hold for this lane any more needs no release.
+func TestCloseWithWorkerOfAnother(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		r.next(0)
+		r.cluster.set(func() { r.cluster.workers[0].token++ })
+		if err := r.issuer.Close(r.Context()); err != nil {
+			r.Fatal(err)
+		}
+		if k := r.cluster.calls("release"); len(k) != 1 {
+			r.Fatalf("released %+v", k)
+		}
+	})
+}

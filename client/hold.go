@@ -168,9 +168,13 @@ func (h *HeldWorker) Close(ctx context.Context) error {
 	if !h.end() {
 		return nil
 	}
-	return h.granter.ReleaseWorker(ctx, allocator.ReleaseRequest{
+	err := h.granter.ReleaseWorker(ctx, allocator.ReleaseRequest{
 		Layout: h.layout.Name(), Worker: h.worker, Token: h.token, Nonce: h.nonce, Until: h.until, Next: h.next,
 	})
+	if errors.Is(err, allocator.ErrWindowMismatch) {
+		return nil // the cluster no longer holds it for this process
+	}
+	return err
 }
 
 // Abandon stops the extensions and releases nothing, because IDs with unknown times may have been made. The worker becomes

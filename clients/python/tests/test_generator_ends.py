@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from fake import Call
+from fake import Call, refuse
 from kit import FakeClock, eventually
 from test_generator import Cluster, open_generator
 
@@ -158,3 +158,16 @@ def test_closed_lease_issues_nothing_at_any_time() -> None:
         assert lease.take_at(-1) and lease.wall == -1 and lease.position < lease.stop
         end(lease)
         assert not lease.position < lease.stop
+
+
+def test_worker_of_another_holder_needs_no_release(cluster: Cluster) -> None:
+    def mismatch(call: Call) -> Any:
+        answer = cluster.answer(call)
+        return refuse("WINDOW_MISMATCH", 10, 409) if call.path == "/v1/workers:release" else answer
+
+    cluster.member.answer = mismatch
+    client, generator = open_generator(cluster)
+    with client:
+        generator.ready()
+        generator.close()
+        assert len(cluster.released) == 1

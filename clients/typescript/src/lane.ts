@@ -403,6 +403,10 @@ export class Lane {
       await this.#context.granter.release(this.#claim(held), held.unusedTick, timeoutMs);
       this.#emit("released", held);
     } catch (error) {
+      if (SnowraftError.is(error) && error.reason === "WINDOW_MISMATCH") {
+        this.#emit("lost", held); // the cluster no longer holds it for this lane
+        return;
+      }
       this.unreleased.push(new SnowraftError(
         `snowraft: worker ${held.worker} not released; it becomes free when its window ends: ${plain(error)}`,
         { reason: SnowraftError.is(error) ? error.reason : "INTERNAL", retry: false },

@@ -125,6 +125,23 @@ test("a worker that was lost is replaced, and not released", async () => {
   assert.deepEqual(leases.released.map((r) => r["worker"]), ["2"]);
 });
 
+test("a worker of another holder needs no release", async () => {
+  const leases = await Leases.start();
+  leases.onRelease = () => failure("WINDOW_MISMATCH", 10);
+  const generator = leases.generator();
+  await generator.ready();
+  await generator.close();
+  assert.equal(leases.released.length, 1);
+});
+
+test("a worker whose release fails otherwise is reported", async () => {
+  const leases = await Leases.start();
+  leases.onRelease = () => "drop";
+  const generator = leases.generator();
+  await generator.ready();
+  await assert.rejects(generator.close(), { reason: "UNAVAILABLE" });
+});
+
 test("a generator stops at once when an extension says that the cluster is sealed", async () => {
   const leases = await Leases.start();
   leases.windowMs = 400;

@@ -13,6 +13,7 @@ export class Leases {
   /** Answers instead of the cluster, if it returns something; granted is what the cluster answers. */
   onAcquire: (granted: Body) => Reply = (granted) => granted;
   onExtend: (granted: Body) => Reply = (granted) => granted;
+  onRelease: () => Reply = () => ({});
   status: () => Reply = () => failure("PERMISSION_DENIED", 7);
   #tokens = 0;
   readonly #extensions = new Map<string, Body>();
@@ -36,7 +37,7 @@ export class Leases {
       },
       "/v1/workers:release": (body) => {
         leases.released.push(body);
-        return {};
+        return leases.onRelease();
       },
     });
     return leases;

@@ -360,7 +360,7 @@ class Lane:
             if held is None or held is self._lost:
                 continue
             try:
-                self._granter.release(held)
+                self._release(held)
             except SnowraftError as error:
                 text = f"worker {held.worker} not released; it becomes free when its window ends: {error.message}"
                 self.failure = error.copy(text)
@@ -370,9 +370,18 @@ class Lane:
         if held is None:
             return
         try:
-            self._granter.release(held)
+            self._release(held)
         except SnowraftError as error:
             log.warning("worker not released; it becomes free when its window ends: %s", error, extra={"error": str(error)})
+
+    def _release(self, held: Lease) -> None:
+        """Releases a worker. One that the cluster no longer holds for this lane needs no release."""
+        try:
+            self._granter.release(held)
+        except SnowraftError as error:
+            if error.reason != reasons.WINDOW_MISMATCH:
+                raise
+            log.info("worker lost before its release", extra={"worker": held.worker})
 
 
 def _draw() -> int:

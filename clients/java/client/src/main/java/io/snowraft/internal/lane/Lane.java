@@ -390,6 +390,7 @@ final class Lane {
         }
     }
 
+    /** Releases a worker. One that the cluster no longer holds for this lane needs no release. */
     private void release(Lease held, Deadline deadline) {
         long next;
         lock.lock();
@@ -398,7 +399,14 @@ final class Lane {
         } finally {
             lock.unlock();
         }
-        granter.release(held, next, deadline);
+        try {
+            granter.release(held, next, deadline);
+        } catch (SnowraftException e) {
+            if (e.reason() != Reason.WINDOW_MISMATCH) {
+                throw e;
+            }
+            issuer.events().lost(index, held.worker);
+        }
     }
 
     /** Returns when the lane can serve a caller, and makes it check a lease that no longer serves. */
