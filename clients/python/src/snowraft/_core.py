@@ -229,6 +229,8 @@ class Core:
         if isinstance(answer, dict) and isinstance(answer.get("code"), int):
             error = _status(method, answer)
             error.member = address
+            if error.reason == reasons.NO_LEADER:
+                self.standing.without_leader(address)
             return _raise(error)
         if response.status == 200:
             error = malformed("no JSON object")

@@ -13,6 +13,7 @@ INVALID_ARGUMENT = "INVALID_ARGUMENT"
 INTERNAL = "INTERNAL"
 COMMIT_UNKNOWN = "COMMIT_UNKNOWN"
 WINDOW_ENDED = "WINDOW_ENDED"
+NO_LEADER = "NO_LEADER"
 WINDOW_MISMATCH = "WINDOW_MISMATCH"
 CLOCK_BEHIND = "CLOCK_BEHIND"
 CLOCK_SKEW = "CLOCK_SKEW"
@@ -33,7 +34,7 @@ NOT_LAST_BLOCK = "NOT_LAST_BLOCK"
 # The same request may succeed soon, or at another member, and had no effect.
 REPEAT_YES = frozenset(
     {
-        "NO_LEADER",
+        NO_LEADER,
         "NOT_LEADER",
         "SHUTTING_DOWN",
         "OVERLOADED",

@@ -52,6 +52,7 @@ class Standing:
         self._seeds = list(seeds)
         self._learned: list[str] = []
         self._leader = ""
+        self._leaderless = ""  # the last member that knew no leader, while the leader is unknown
         self._suspects: dict[str, float] = {}  # by address, time.monotonic
         self._calls: dict[str, int] = {}
         self._lock = threading.Lock()
@@ -73,7 +74,7 @@ class Standing:
             changed = new != self._learned
             if new:
                 self._learned = new
-            self._leader = leader
+            self._leader, self._leaderless = leader, ""
             return changed
 
     def choose(self, avoid: Sequence[str], leader: bool) -> tuple[str, bool]:
@@ -92,7 +93,7 @@ class Standing:
         objection = _AVOIDED if address in avoid else 0
         if self._learned and address not in self._learned:
             objection += _UNLEARNED
-        if leader and self._leader and address != self._leader:
+        if leader and (address != self._leader if self._leader else address == self._leaderless):
             objection += _NOT_LEADER
         if self._suspects.get(address, 0.0) > now:
             objection += _SUSPECTED
@@ -126,3 +127,12 @@ class Standing:
             self._suspects[address] = time.monotonic() + _SUSPICION
             if self._leader == address:
                 self._leader = ""
+
+    def without_leader(self, address: str) -> None:
+        """Notes that a member knows no leader.
+
+        It may have led before it lost the majority, and other members may know its successor.
+        """
+        with self._lock:
+            if self._leader in ("", address):
+                self._leader, self._leaderless = "", address

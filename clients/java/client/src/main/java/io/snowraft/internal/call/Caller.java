@@ -124,16 +124,9 @@ public final class Caller {
 
     private void tell(Try attempt, Failure failure, Consumer<SnowraftException> failed) {
         Address member = attempt.member();
-        if (failure == null || failure.fromMember()) {
-            standing.trust(member);
-            if (failure != null && failure.reason().undone()) {
-                standing.suspect(member, Standing.REST);
-            }
-        } else if (failure.unsent()) {
-            standing.suspect(member, Standing.REST);
+        standing.tried(member, failure, attempt.took(), attempt.request().method().suspicious());
+        if (failure != null && failure.unsent()) {
             members.changed();
-        } else if (attempt.took().compareTo(attempt.request().method().suspicious()) >= 0) {
-            standing.suspect(member, Standing.SUSPICION);
         }
         SnowraftException exception = failure == null ? null
                 : Tries.exception(List.of(failure), null, attempt.request().harmless(), failure.unknown());

@@ -1,5 +1,6 @@
 package io.snowraft.internal.call;
 
+import io.snowraft.client.Reason;
 import io.snowraft.internal.http.Address;
 import java.time.Duration;
 import java.util.Collection;
@@ -19,7 +20,7 @@ final class Standing {
     static final Duration REST = Duration.ofSeconds(1);
 
     // Objections to a member, in ascending order. The sum of a member's objections decides.
-    private static final int FOLLOWS = 1; // the leader would be faster
+    private static final int FOLLOWS = 1; // the leader would be faster, or another member may know it
     private static final int UNLEARNED = 2; // no member advertises this address: it may be an alias of an advertised one
     private static final int SUSPECTED = 4;
     private static final int AVOIDED = 8;
@@ -34,6 +35,7 @@ final class Standing {
     private List<Address> addresses;
     private Set<Address> learned = Set.of(); // empty: not known yet
     private Address leader; // null: unknown
+    private Address leaderless; // the last member that knew no leader, while the leader is unknown; null: none
 
     Standing(List<Address> seeds) {
         addresses = seeds;
@@ -48,6 +50,7 @@ final class Standing {
             addresses = List.copyOf(all);
             learned = Set.copyOf(advertised);
             leader = leads;
+            leaderless = null;
             suspects.keySet().retainAll(all);
         } finally {
             lock.unlock();
@@ -95,7 +98,7 @@ final class Standing {
 
     private int objection(Address a, Set<Address> avoid, boolean preferLeader) {
         Long until = suspects.get(a);
-        return (preferLeader && leader != null && !a.equals(leader) ? FOLLOWS : 0)
+        return (preferLeader && (leader == null ? a.equals(leaderless) : !a.equals(leader)) ? FOLLOWS : 0)
                 + (!learned.isEmpty() && !learned.contains(a) ? UNLEARNED : 0)
                 + (until != null && until - System.nanoTime() > 0 ? SUSPECTED : 0)
                 + (avoid.contains(a) ? AVOIDED : 0);
@@ -111,23 +114,30 @@ final class Standing {
         }
     }
 
-    /** Prefers other members for a time. */
-    void suspect(Address member, Duration time) {
+    /** Learns from a try at a member. {@code failure} is null if the member answered it. */
+    void tried(Address member, Failure failure, Duration took, Duration suspicious) {
         lock.lock();
         try {
-            suspects.put(member, System.nanoTime() + time.toNanos());
+            if (failure == null) {
+                suspects.remove(member);
+            } else if (failure.unsent() || failure.fromMember() && failure.reason().undone()) {
+                suspect(member, REST);
+            } else if (failure.fromMember()) {
+                suspects.remove(member);
+            } else if (took.compareTo(suspicious) >= 0) {
+                suspect(member, SUSPICION);
+            }
+            if (failure != null && failure.reason() == Reason.NO_LEADER && (leader == null || leader.equals(member))) {
+                leader = null; // it may have led before it lost the majority, and other members may know its successor
+                leaderless = member;
+            }
         } finally {
             lock.unlock();
         }
     }
 
-    /** Notes that a member has answered. */
-    void trust(Address member) {
-        lock.lock();
-        try {
-            suspects.remove(member);
-        } finally {
-            lock.unlock();
-        }
+    /** Prefers other members for a time. Requires the lock. */
+    private void suspect(Address member, Duration time) {
+        suspects.put(member, System.nanoTime() + time.toNanos());
     }
 }
