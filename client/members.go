@@ -12,7 +12,7 @@ import (
 
 const (
 	// lookEvery is the time between two requests for the list of members after a possible change. While the list stays the
-	// same, the time doubles up to rarely times lookEvery, because there may be a hundred thousand clients.
+	// same and no connection breaks, the time doubles up to rarely times lookEvery, because there may be a hundred thousand clients.
 	lookEvery = 10 * time.Second
 	rarely    = 16
 	// lookPause is the least time between two such requests.
@@ -71,7 +71,7 @@ func (m *members) changed() {
 }
 
 func (m *members) run() {
-	for every := m.every; ; every = min(2*every, rarely*m.every) {
+	for every := m.every; ; {
 		if changed := m.refresh(); changed {
 			every = m.every
 		}
@@ -81,6 +81,7 @@ func (m *members) run() {
 		rest := time.NewTimer(every - m.pause - rand.N(every/4)) // spreads the requests of clients that started together
 		select {
 		case <-rest.C:
+			every = min(2*every, rarely*m.every)
 		case <-m.news:
 			every = m.every
 		case <-m.life.Done():

@@ -203,3 +203,38 @@ func (d *directory) ListMembers(context.Context, *snowraftv1.ListMembersRequest,
 	d.asked.Add(1)
 	return &snowraftv1.ListMembersResponse{Members: []*snowraftv1.Member{{ApiAddress: "a:1"}}}, nil
 }
+
+// countedLists answers each request for the list of members with the same list, and keeps the times of the requests.
+type countedLists struct {
+	snowraftv1.ClusterServiceClient
+	at []time.Time
+}
+
+func (c *countedLists) ListMembers(context.Context, *snowraftv1.ListMembersRequest, ...grpc.CallOption) (*snowraftv1.ListMembersResponse, error) {
+	c.at = append(c.at, time.Now())
+	return &snowraftv1.ListMembersResponse{Members: []*snowraftv1.Member{{ApiAddress: "a:1"}}}, nil
+}
+
+// While the list stays the same, it is requested at growing intervals, and soon again after a connection broke.
+func TestListIsRequestedSoonAfterABrokenConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, lists := newMembers(nil), new(countedLists)
+		m.ask = lists
+		m.start()
+		defer m.stop()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := len(lists.at); n > 3600/120+5 {
+			t.Fatalf("%d requests within an hour", n)
+		}
+		before := len(lists.at)
+		time.Sleep(lookPause)
+		m.changed()
+		time.Sleep(lookPause + lookEvery)
+		synctest.Wait()
+		if n := len(lists.at) - before; n != 2 && n != 3 { // 3 if the last interval ended meanwhile
+			t.Fatalf("%d requests soon after a broken connection", n)
+		}
+	})
+}

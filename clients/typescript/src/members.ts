@@ -4,7 +4,7 @@ import { rules } from "./rules.js";
 import { Bell, sleep } from "./wait.js";
 import { list, text, type Json } from "./wire.js";
 
-/** The interval of requests for the list of members. It doubles up to 16 times this while the list stays the same. */
+/** The interval of requests for the list of members. It doubles up to 16 times this while the list stays the same and members answer. */
 const firstMs = 10_000;
 const longestMs = 160_000;
 /** The least time between two requests. A member that does not answer makes the next one due. */
@@ -43,15 +43,19 @@ export class Members {
   }
 
   async #run(): Promise<void> {
-    let every = firstMs;
-    while (!this.#ended) {
-      every = (await this.#refresh().catch(() => true)) ? firstMs : Math.min(2 * every, longestMs);
+    let broken = true; // a member did not answer since the last request
+    for (let every = firstMs; !this.#ended; ) {
+      const changed = await this.#refresh().catch(() => true);
+      every = changed || broken ? firstMs : Math.min(2 * every, longestMs);
+      broken = false;
+      const cancel = this.#caller.broken.once(() => { broken = true; });
       if (!this.#ended) {
         await sleep(pauseMs, [this.#end], true);
       }
-      if (!this.#ended) {
+      if (!this.#ended && !broken) {
         await sleep(every * (1 - Math.random() / 4) - pauseMs, [this.#end, this.#caller.broken], true);
       }
+      cancel();
     }
   }
 

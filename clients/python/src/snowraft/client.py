@@ -122,17 +122,16 @@ class Client:
 
     def _follow(self) -> None:
         """Follows the membership until the client is closed."""
-        closed, every = self._closed, LOOK_EVERY
+        closed, every, broken = self._closed, LOOK_EVERY, True
         while not closed.is_set():
             try:
                 changed = self._transport.run(requests.look(self._core, LOOK_TIMEOUT))
             except SnowraftError:
                 return  # closed
-            every = LOOK_EVERY if changed else min(2 * every, LOOK_RARELY)
+            every = LOOK_EVERY if changed or broken else min(2 * every, LOOK_RARELY)
             self._news.clear()
             closed.wait(LOOK_PAUSE)
-            if not closed.is_set() and self._news.wait(every * random.uniform(0.75, 1.0) - LOOK_PAUSE):
-                every = LOOK_EVERY
+            broken = not closed.is_set() and self._news.wait(every * random.uniform(0.75, 1.0) - LOOK_PAUSE)
 
     def _notice(self) -> None:
         self._news.set()

@@ -91,16 +91,16 @@ class Client:
 
     async def _follow(self) -> None:
         """Follows the membership until the client is closed."""
-        every = LOOK_EVERY
+        every, broken = LOOK_EVERY, True
         while True:
             changed = await self._transport.run(requests.look(self._core, LOOK_TIMEOUT))
-            every = LOOK_EVERY if changed else min(2 * every, LOOK_RARELY)
+            every = LOOK_EVERY if changed or broken else min(2 * every, LOOK_RARELY)
             self._news = False
             rest = every * random.uniform(0.75, 1.0)
             while rest > 0 and not self._news:
                 await asyncio.sleep(LOOK_PAUSE)
                 rest -= LOOK_PAUSE
-            every = LOOK_EVERY if self._news else every
+            broken = self._news
 
     def _report(self, batch: Batch[Any]) -> None:
         if self._core.hooks.on_batch:

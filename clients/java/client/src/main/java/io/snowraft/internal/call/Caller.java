@@ -41,7 +41,7 @@ public final class Caller {
     public Caller(List<Address> seeds, Trust trust, String token, Duration timeout, ClientListener listener) {
         this.standing = new Standing(seeds);
         this.pool = new Pool(trust, background);
-        this.members = new Members(this, standing, pool, background, seeds);
+        this.members = new Members(this, standing, pool, background::schedule, seeds);
         this.timeout = timeout;
         this.token = token;
         this.listener = listener;
@@ -125,7 +125,7 @@ public final class Caller {
     private void tell(Try attempt, Failure failure, Consumer<SnowraftException> failed) {
         Address member = attempt.member();
         standing.tried(member, failure, attempt.took(), attempt.request().method().suspicious());
-        if (failure != null && failure.unsent()) {
+        if (failure != null && !failure.fromMember()) {
             members.changed();
         }
         SnowraftException exception = failure == null ? null

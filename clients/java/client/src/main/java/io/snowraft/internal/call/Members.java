@@ -13,6 +13,7 @@ import java.util.TreeSet;
 import java.util.Comparator;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
 
 /**
  * Learns the addresses of the members and the leader in the background.
@@ -21,7 +22,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * reachable from here. If a member has advertised an address and no member does now, its member was removed and the address is dropped.
  */
 final class Members {
-    /** The time between two requests for the members; while they stay the same, it doubles up to {@code LONGEST}. */
+    /** The time between two requests for the members. While they stay the same and answer, it doubles up to {@code LONGEST}. */
     private static final Duration EVERY = Duration.ofSeconds(10);
     private static final Duration LONGEST = Duration.ofSeconds(160);
     private static final Duration PAUSE = Duration.ofSeconds(1);
@@ -30,7 +31,7 @@ final class Members {
     private final Caller caller;
     private final Standing standing;
     private final Pool pool;
-    private final Background background;
+    private final BiConsumer<Runnable, Duration> schedule; // runs a task after a time
     private final List<Address> seeds;
     private final AtomicBoolean started = new AtomicBoolean();
     private final AtomicBoolean due = new AtomicBoolean(); // a request after PAUSE is scheduled or in progress
@@ -41,11 +42,11 @@ final class Members {
     private Duration every = EVERY;
     private volatile long turn; // number of the last request
 
-    Members(Caller caller, Standing standing, Pool pool, Background background, List<Address> seeds) {
+    Members(Caller caller, Standing standing, Pool pool, BiConsumer<Runnable, Duration> schedule, List<Address> seeds) {
         this.caller = caller;
         this.standing = standing;
         this.pool = pool;
-        this.background = background;
+        this.schedule = schedule;
         this.seeds = seeds;
     }
 
@@ -53,37 +54,37 @@ final class Members {
     void start() {
         if (!started.get() && started.compareAndSet(false, true)) {
             due.set(true);
-            background.execute(this::refresh);
+            schedule.accept(() -> refresh(false), Duration.ZERO);
         }
     }
 
-    /** Notes a possible change of the membership. */
+    /** Notes a possible change of the membership: a member did not answer. */
     void changed() {
         if (due.compareAndSet(false, true)) {
-            background.schedule(this::refresh, PAUSE);
+            schedule.accept(() -> refresh(true), PAUSE);
         }
     }
 
-    private void refresh() {
+    private void refresh(boolean broken) {
         boolean changed = true;
         try {
             changed = learn(caller.call(Request.of(Method.LIST_MEMBERS, "/v1/members"), Deadline.after(LIMIT)));
         } catch (SnowraftException | JsonException e) {
             standing.learn(seeds, learned, null);
         }
-        every = changed ? EVERY : every.multipliedBy(2);
+        every = changed || broken ? EVERY : every.multipliedBy(2);
         every = every.compareTo(LONGEST) > 0 ? LONGEST : every;
         long mine = turn + 1;
         turn = mine;
         due.set(false);
         long spread = ThreadLocalRandom.current().nextLong(every.toNanos() / 4); // clients that started together drift apart
-        background.schedule(() -> poll(mine), every.minusNanos(spread));
+        schedule.accept(() -> poll(mine), every.minusNanos(spread));
     }
 
     /** Requests the members again, unless that happened since the given turn. */
     private void poll(long last) {
         if (last == turn && due.compareAndSet(false, true)) {
-            refresh();
+            refresh(false);
         }
     }
 
