@@ -172,7 +172,7 @@ var table = []part{
 		full:  each(makes("conformance", wholeConformance)),
 	},
 	{
-		name: "bench-clients", lane: waits, turn: 6, paths: []string{"bench/", "clients/"}, // packs the clients, as the parts beside it do
+		name: "bench-clients", lane: waits, turn: 6, paths: []string{"bench/", "clients/"}, // packs the clients
 		full: each(makes("bench-clients-check")),
 	},
 	{
