@@ -141,7 +141,7 @@ func TestCloseDuringExtension(t *testing.T) {
 	})
 }
 
-// A worker that the cluster does not hold for this lane any more needs no release.
+// A worker that the cluster no longer holds for this lane needs no release.
 func TestCloseWithWorkerOfAnother(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.next(0)

@@ -17,7 +17,7 @@ type refusedRelease struct {
 
 func (r refusedRelease) ReleaseWorker(context.Context, allocator.ReleaseRequest) error { return r.err }
 
-// A worker that the cluster does not hold for this process any more needs no release.
+// A worker that the cluster no longer holds for this process needs no release.
 func TestCloseOfHeldWorkerThatWasRefused(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("no quorum")

@@ -88,7 +88,7 @@ func start(t *testing.T, name string, expect int, join []string, numbers ...int)
 	return startAt(t, place{}, name, expect, join, numbers...)
 }
 
-// place is where hosts run.
+// place describes where hosts run.
 type place struct {
 	network clusterkit.Network                                  // nil: the machine's network
 	front   func(t *testing.T, to string) *clusterkit.Middlebox // starts a middlebox before a Raft port; nil if there is none
