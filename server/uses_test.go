@@ -46,8 +46,10 @@ func TestUsesOfTokensAndSecrets(t *testing.T) {
 	insecure := &tls.Config{InsecureSkipVerify: true}
 	web := &http.Client{Transport: &http.Transport{TLSClientConfig: insecure}}
 	defer web.CloseIdleConnections()
+	pinnedWeb := &http.Client{Transport: &http.Transport{TLSClientConfig: s.pinned(text)}}
 	for range 3 {
 		ask(t, web, http.MethodPost, "https://"+n.server.HTTPAddr()+"/id", text)
+		ask(t, pinnedWeb, http.MethodPost, "https://"+n.server.HTTPAddr()+"/id", text)
 	}
 	redis, err := tls.Dial("tcp", n.server.RedisAddr(), insecure)
 	if err != nil {
@@ -72,14 +74,14 @@ func TestUsesOfTokensAndSecrets(t *testing.T) {
 			})
 		})
 	}
-	want("127.0.0.1", id, "app", older.Fingerprint(), "", 1, 1)
-	want("127.0.0.1", id, "app", "", "", 2, 0) // HTTP and Redis
+	want("127.0.0.1", id, "app", older.Fingerprint(), "", 2, 2) // gRPC and HTTP
+	want("127.0.0.1", id, "app", "", "", 2, 1)                  // HTTP and Redis, of which only HTTP counts as open
 	asking := func(secret trust.Secret) float64 {
 		_, metrics := ask(t, web, http.MethodGet, "https://"+n.server.HTTPAddr()+"/metrics", text)
 		return parseMetrics(metrics).value(t, secretClients+`{fingerprint="`+secret.Fingerprint()+`"}`)
 	}
-	if o, y := asking(older), asking(newer); o != 1 || y != 0 {
-		t.Errorf("%v connections need the older secret, and %v the newer one, want 1 and 0", o, y)
+	if o, y := asking(older), asking(newer); o != 2 || y != 0 {
+		t.Errorf("%v connections need the older secret, and %v the newer one, want 2 and 0", o, y)
 	}
 
 	if _, err := n.server.Member().DeleteToken(t.Context(), id, nil); err != nil {
@@ -91,8 +93,9 @@ func TestUsesOfTokensAndSecrets(t *testing.T) {
 		}
 	}
 	_ = pinned.Close()
+	pinnedWeb.CloseIdleConnections()
 	want("127.0.0.1", id, "", "", "unknown", 3, 0)
-	want("127.0.0.1", id, "", older.Fingerprint(), "", 1, 0) // closed
+	want("127.0.0.1", id, "", older.Fingerprint(), "", 2, 0) // closed
 	if lines := strings.Count(log.String(), `msg="token refused`); lines != 1 {
 		t.Errorf("%d lines about the refused token, want 1: %s", lines, log)
 	}

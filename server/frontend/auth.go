@@ -65,6 +65,15 @@ func (a *Auth) certified(state *tls.ConnectionState) *trust.Principal {
 	}
 }
 
+// asked returns the fingerprint of the secret that the client of a TLS connection needs; empty for a client without a pin, or with
+// several.
+func (a *Auth) asked(state *tls.ConnectionState) string {
+	if a.Keys == nil || state == nil {
+		return ""
+	}
+	return a.Keys.AskedFor(state.ServerName)
+}
+
 // bearer returns the token of an authorization header; empty without a header.
 func bearer(values []string) (token string, err error) {
 	switch len(values) {

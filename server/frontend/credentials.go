@@ -22,8 +22,7 @@ type connection struct {
 	credentials.CommonAuthInfo
 	// principal is the caller if it needs no token; see [Auth.certified].
 	principal *trust.Principal
-	// asked is the fingerprint of the secret that the client needs; empty for a client without a pin, or with several.
-	asked string
+	asked     string // result of [Auth.asked]
 }
 
 // AuthType implements credentials.AuthInfo.
@@ -76,9 +75,7 @@ func (h *handshaker) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 	state := secured.ConnectionState()
 	info.SecurityLevel = credentials.PrivacyAndIntegrity
 	info.principal = h.auth.certified(&state)
-	if h.auth.Keys != nil {
-		info.asked = h.auth.Keys.AskedFor(state.ServerName)
-	}
+	info.asked = h.auth.asked(&state)
 	return secured, info, nil
 }
 

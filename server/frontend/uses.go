@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-var descAsking = kernel.Desc("secret_clients_open", "Open gRPC connections whose clients verify this member only by the pin of the secret with a fingerprint.", "fingerprint")
+var descAsking = kernel.Desc("secret_clients_open", "Open connections of gRPC and HTTP whose clients verify this member only by the pin of the secret with a fingerprint.", "fingerprint")
 
 // noting is a Tokens that notes refused tokens in uses and in the log.
 type noting struct {
@@ -70,9 +70,7 @@ func (s *Server) connected(c *conn.Conn, p *trust.Principal, r *http.Request) {
 	if c == nil || p.TokenID() == 0 || c.Used() {
 		return
 	}
-	now := time.Now()
-	s.auth.Uses.Connected(r.RemoteAddr, p.TokenID(), "", now)(now)
-	c.Use(func(time.Time) {})
+	c.Use(s.auth.Uses.Connected(r.RemoteAddr, p.TokenID(), s.auth.asked(r.TLS), time.Now()))
 }
 
 // loggedIn notes the caller of a Redis connection.

@@ -720,7 +720,7 @@ type TokenUse struct {
 	Fault string `protobuf:"bytes,5,opt,name=fault,proto3" json:"fault,omitempty"`
 	// Connections, or refused requests.
 	Count uint64 `protobuf:"varint,6,opt,name=count,proto3" json:"count,omitempty"`
-	// Connections of gRPC that are open.
+	// Connections of gRPC and HTTP that are open.
 	Open uint32 `protobuf:"varint,7,opt,name=open,proto3" json:"open,omitempty"`
 	// Time of the last connection or its end, or of the last refused request, in Unix milliseconds by the member's clock.
 	LastAtMs      int64 `protobuf:"varint,8,opt,name=last_at_ms,json=lastAtMs,proto3" json:"last_at_ms,omitempty"`

@@ -36,7 +36,7 @@ encrypt with the first secret of their file that all members know.
 Fingerprints contain nothing secret. To replace a secret, add the new line below the old
 one on every host, give clients the CAs of both ("snowraft secret ca"), and then move it
 to the top. The old one can be removed when all members sign with the new one and no
-client needs it: members remember clients of gRPC since they started.`,
+client needs it: members remember clients of gRPC and HTTP since they started.`,
 		Example: `  snowraft secret list --secret-file secret
   snowraft secret list --secret-file secret --addr 10.0.0.1:7700,10.0.0.2:7700`,
 	}
