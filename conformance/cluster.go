@@ -37,7 +37,8 @@ func at(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(por
 type cluster struct {
 	program string
 	dir     string
-	secret  string // file; empty: open
+	secret  string   // file; empty: open
+	flags   []string // further ones of the members
 	members []*process
 }
 
@@ -114,6 +115,7 @@ func (c *cluster) start(p *process) error {
 	} else {
 		argv = append(argv, "--insecure") // on other addresses than loopback
 	}
+	argv = append(argv, c.flags...)
 	log, err := os.OpenFile(filepath.Join(c.dir, p.name+".log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -176,7 +178,7 @@ func (c *cluster) ready(ctx context.Context) error {
 func (c *cluster) command(ctx context.Context, argv ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	if c.secret != "" && argv[0] != "secret" {
+	if c.secret != "" && (argv[0] != "secret" || argv[1] != "create") {
 		argv = append(argv, "--secret-file", c.secret)
 	}
 	cmd := exec.CommandContext(ctx, c.program, argv...)

@@ -39,42 +39,38 @@ func listen(p *ports) (net.Listener, error) {
 	return nil, err
 }
 
-// record starts a recorder.
-func (s *suite) record(secure bool) (*recorder, error) {
+// record starts a recorder with a certificate, or without TLS.
+func (s *suite) record(cert *tls.Certificate) (*recorder, error) {
 	l, err := listen(s.ports)
 	if err != nil {
 		return nil, err
 	}
 	r := &recorder{address: l.Addr().String(), listens: l}
 	body := []byte("{}")
-	if secure {
-		cert, err := impostor()
-		if err != nil {
-			return nil, err
-		}
+	if cert != nil {
 		ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]})
 		if body, err = json.Marshal(map[string]string{"ca": string(ca)}); err != nil {
 			return nil, err
 		}
-		r.listens = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
+		r.listens = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12})
 	}
 	r.answer = fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	go r.accept()
 	return r, nil
 }
 
-// impostor returns a certificate for loopback that no client trusts.
-func impostor() (tls.Certificate, error) {
+// selfSigned returns a certificate for loopback, which is a CA too.
+func selfSigned() (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return tls.Certificate{}, err
+		return nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "impostor"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "operator"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
 func (r *recorder) accept() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -195,12 +196,12 @@ func clocks(ctx context.Context, p *player) error {
 }
 
 // token creates a token and returns its text.
-func (p *player) token(ctx context.Context, name string, scopes ...string) (string, error) {
-	argv := []string{"token", "create", p.unique(name)}
+func (c *cluster) token(ctx context.Context, name string, scopes ...string) (string, error) {
+	argv := []string{"token", "create", name}
 	for _, scope := range scopes {
 		argv = append(argv, "--scope", scope)
 	}
-	out, err := p.secured.admin(ctx, argv...)
+	out, err := c.admin(ctx, argv...)
 	if err != nil {
 		return "", err
 	}
@@ -214,7 +215,7 @@ func (p *player) token(ctx context.Context, name string, scopes ...string) (stri
 
 // tokens uses tokens with and without rights, and deletes one.
 func tokens(ctx context.Context, p *player) error {
-	text, err := p.token(ctx, "t", "ids:issue:default", "worker:lease:default", "cluster:read")
+	text, err := p.secured.token(ctx, p.unique("t"), "ids:issue:default", "worker:lease:default", "cluster:read")
 	if err != nil {
 		return err
 	}
@@ -250,7 +251,7 @@ func tokens(ctx context.Context, p *player) error {
 
 // expiry uses a token that works, and then expires.
 func (p *player) expiry(ctx context.Context) error {
-	text, err := p.token(ctx, "short", "ids:issue:default")
+	text, err := p.secured.token(ctx, p.unique("short"), "ids:issue:default")
 	if err != nil {
 		return err
 	}
@@ -279,28 +280,37 @@ func (p *player) unauthenticated(ctx context.Context, client string) error {
 
 // pins connects with a pin to servers that have not its certificate. None hears the token.
 func pins(ctx context.Context, p *player) error {
-	text, err := p.token(ctx, "t", "ids:issue:default")
+	text, err := p.secured.token(ctx, p.unique("t"), "ids:issue:default")
 	if err != nil {
 		return err
 	}
-	for _, secure := range []bool{true, false} {
-		r, err := p.record(secure)
-		if err != nil {
-			return err
-		}
-		name := fmt.Sprintf("c%v", secure)
-		if err := p.call("open", args{"client": name, "addresses": []string{r.address}, "token": text, "timeout_ms": 2000}, nil); err != nil {
-			return err
-		}
-		_, err = p.refused("ids", args{"client": name, "count": 1}, "PIN_MISMATCH", "UNAVAILABLE", "TIMEOUT")
-		_ = r.listens.Close()
-		secret := strings.Split(text, "_")[2]
-		if r.heard(secret) || r.heard("uthorization") {
-			return fmt.Errorf("a server with another certificate, or none (TLS: %v), heard the token", secure)
-		}
-		if err != nil {
+	impostor, err := selfSigned()
+	if err != nil {
+		return err
+	}
+	for _, cert := range []*tls.Certificate{impostor, nil} {
+		if err := p.unheard(text, cert); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unheard connects with a token to a server that has a certificate, or none. The server must not hear the token.
+func (p *player) unheard(text string, cert *tls.Certificate) error {
+	r, err := p.record(cert)
+	if err != nil {
+		return err
+	}
+	name := r.address
+	if err := p.call("open", args{"client": name, "addresses": []string{r.address}, "token": text, "timeout_ms": 2000}, nil); err != nil {
+		return err
+	}
+	_, err = p.refused("ids", args{"client": name, "count": 1}, "PIN_MISMATCH", "UNAVAILABLE", "TIMEOUT")
+	_ = r.listens.Close()
+	secret := strings.Split(text, "_")[2]
+	if r.heard(secret) || r.heard("uthorization") {
+		return fmt.Errorf("a server with another certificate, or none (TLS: %v), heard the token", cert != nil)
+	}
+	return err
 }

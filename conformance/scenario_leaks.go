@@ -108,7 +108,7 @@ func (s *suite) leaksOf(ctx context.Context, c client) error {
 	}
 	defer d.kill()
 	p := &player{suite: s, driver: d, client: c, name: "leaks"}
-	token, err := p.token(ctx, "t", "ids:issue:default", "worker:lease:default", "cluster:read")
+	token, err := p.secured.token(ctx, p.unique("t"), "ids:issue:default", "worker:lease:default", "cluster:read")
 	if err != nil {
 		return err
 	}

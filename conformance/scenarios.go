@@ -23,6 +23,7 @@ var scenarios = []scenario{
 	{name: "virtual", about: "thousands of virtual threads issue, and none keeps its carrier while it waits", feature: "virtual", newest: true, play: virtualThreads},
 	{name: "tokens", about: "tokens and scopes, a token that is deleted, and one that expires", play: tokens},
 	{name: "pin", about: "no token on a connection whose pin is not verified", play: pins},
+	{name: "rotated", about: "the secret is replaced at members with the operator's certificate: the old pin verifies members until the old secret is removed", disturbs: true, long: true, play: rotated},
 	{name: "closing", about: "closing under load releases the workers", feature: "generator", play: closing},
 	{name: "leaks", about: "keeps no file, thread or memory of what was closed", together: leaks},
 }
