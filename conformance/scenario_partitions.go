@@ -53,12 +53,7 @@ func partitioned(ctx context.Context, p *player) (err error) {
 	if err := p.apart(requested, generated); err != nil {
 		return err
 	}
-	// A client may report that it lost a worker, whose window ended while it reached no leader.
-	err = p.call("close", args{"client": "c"}, nil)
-	if f, ok := errors.AsType[*failure](err); ok && f.Reason == "WINDOW_MISMATCH" {
-		return nil
-	}
-	return err
+	return p.call("close", args{"client": "c"}, nil)
 }
 
 // spread starts a cluster, each of whose members has a host of its own.
