@@ -199,17 +199,6 @@ class GeneratorTest {
     }
 
     @Test
-    void workerOfAnotherHolderNeedsNoRelease() throws Exception {
-        FakeCluster cluster = new FakeCluster().on(RELEASE, r -> FakeMember.error(409, "WINDOW_MISMATCH"));
-        try (FakeMember member = new FakeMember(cluster); SnowraftClient client = builder(member).build()) {
-            Generator g = client.generator();
-            g.ready(LIMIT);
-            g.close();
-            assertEquals(1, member.requests(RELEASE).size());
-        }
-    }
-
-    @Test
     void clocksThatAreOffRefuse() throws Exception {
         TestClock clock = new TestClock();
         try (FakeMember member = new FakeMember(new FakeCluster()); SnowraftClient client = builder(member).clock(clock).build()) {

@@ -29,7 +29,6 @@ public final class Issuer {
     private final Lane[] lanes;
     private final Lane only; // null if there are several
     private final List<Thread> threads = new ArrayList<>();
-    private final List<String> failures = new ArrayList<>(); // guarded by its own monitor
     private final Consumer<SnowraftException> seal = this::seal;
     private volatile Deadline closeDeadline; // null: open
 
@@ -279,9 +278,9 @@ public final class Issuer {
 
     /**
      * Stops issuing, then releases the workers with the last tick that was used, so that the next holder can begin right after it. It waits
-     * at most for a time, and returns what was not released.
+     * at most for a time.
      */
-    public List<String> close(Duration limit) {
+    public void close(Duration limit) {
         closeDeadline = Deadline.after(limit);
         caller.offSealed(seal);
         clockCheck.close();
@@ -296,15 +295,6 @@ public final class Issuer {
                 Thread.currentThread().interrupt();
                 break;
             }
-        }
-        synchronized (failures) {
-            return List.copyOf(failures);
-        }
-    }
-
-    void notReleased(long worker, SnowraftException e) {
-        synchronized (failures) {
-            failures.add("worker " + Long.toUnsignedString(worker) + " not released; it becomes free when its window ends: " + e.text());
         }
     }
 

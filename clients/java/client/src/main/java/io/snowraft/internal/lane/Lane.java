@@ -373,7 +373,7 @@ final class Lane {
                 try {
                     release(held, issuer.closeDeadline());
                 } catch (SnowraftException e) {
-                    issuer.notReleased(held.worker, e);
+                    issuer.events().notReleased(index, held.worker, e);
                 }
             }
         }
@@ -405,7 +405,6 @@ final class Lane {
             if (e.reason() != Reason.WINDOW_MISMATCH) {
                 throw e;
             }
-            issuer.events().lost(index, held.worker);
         }
     }
 
