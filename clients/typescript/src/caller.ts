@@ -82,11 +82,11 @@ export class Caller {
         return outcome.answer;
       }
       const { fault } = outcome;
+      unknown ||= isUnknown(fault);
       if (this.closed) {
-        throw closedError();
+        throw closedError(unknown);
       }
       round.push(fault);
-      unknown ||= isUnknown(fault);
       const interrupted = performance.now() >= deadline;
       const careful = rule.repeat !== "harmless" && fault.sent && fault.reason === "";
       const specific = (): Fault => mostSpecific(before, round);
@@ -106,7 +106,7 @@ export class Caller {
       }
       await sleep(Math.min(wait, remains / 2), [this.#end]);
       if (this.closed) {
-        throw closedError();
+        throw closedError(unknown);
       }
       before = worst;
       former = round;

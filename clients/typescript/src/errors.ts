@@ -54,9 +54,9 @@ export class SnowraftError extends Error {
   }
 }
 
-/** closedError returns the error of calls after close. */
-export function closedError(): SnowraftError {
-  return new SnowraftError("snowraft: the client is closed", { reason: "CLOSED" });
+/** closedError returns the error of a call that close ended or prevented. unknown: the call may have had an effect. */
+export function closedError(unknown = false): SnowraftError {
+  return new SnowraftError("snowraft: the client is closed", { reason: "CLOSED", unknown });
 }
 
 /** own returns a copy of an error, made for one caller: its stack shows that caller. Other values than a SnowraftError stay. */

@@ -37,6 +37,16 @@ test("a caller with a shorter time limit stops waiting, and the others get their
   await patient;
 });
 
+test("a change that was sent before close may have been made", async () => {
+  const member = await FakeMember.start({ "/v1/sequences:setNext": () => new Promise(() => undefined) });
+  const client = connect([member]);
+  const change = assert.rejects(client.sequence("s").setNext(5n), { reason: "CLOSED", unknown: true });
+  await until(() => member.of("/v1/sequences:setNext").length === 1);
+  await client.close();
+  await change;
+  await assert.rejects(async () => client.sequence("s").setNext(5n), { reason: "CLOSED", unknown: false });
+});
+
 test("a session asks for IDs greater than its last one", async () => {
   const member = await FakeMember.start({
     "/v1/ids:generate": (body) => {
