@@ -31,8 +31,6 @@ export interface Watcher {
  * process alive: the timers of requests do.
  */
 export class Connection {
-  /** Whether the server has answered a request: then it speaks HTTP. */
-  answered = false;
   readonly #socket: net.Socket;
   readonly #watcher: Watcher;
   readonly #reader = new AnswerReader();
@@ -101,7 +99,7 @@ export class Connection {
   /** Takes n bytes that arrived. */
   #read(buffer: Buffer, n: number): boolean {
     if (this.#exchange === undefined) {
-      this.close(new ProtocolError("the server sends what no request asked for; check the address", !this.answered));
+      this.close(new ProtocolError("the server sends what no request asked for; check the address", !this.#reader.speaksHttp));
       return false;
     }
     try {
@@ -118,7 +116,6 @@ export class Connection {
       return;
     }
     this.#exchange = undefined;
-    this.answered = true;
     if (this.#reader.reusable) {
       this.#watcher.idle(this);
     } else {

@@ -20,7 +20,7 @@ export const speaksGrpc = "the port speaks gRPC; use the port for HTTP, 7701 by 
 export class ProtocolError extends Error {
   constructor(
     message: string,
-    /** Whether the bytes are of another protocol, so that the server did not understand the request. */
+    /** Whether the first bytes of the connection are of another protocol, so that the server did not understand the request. */
     readonly foreign = false,
   ) {
     super(message);
@@ -65,6 +65,8 @@ const mostOf = { head: mostHead, size: mostLine, gap: 1, trailers: mostHead };
 export class AnswerReader {
   /** Whether the connection may carry another request after the last answer. */
   reusable = true;
+  /** Whether the server has answered in HTTP on this connection, with an interim answer at least. */
+  speaksHttp = false;
   #stage: keyof typeof mostOf | "body" = "head";
   #kept = nothing; // the begin of a head or line
   #interim = 0;
@@ -103,7 +105,7 @@ export class AnswerReader {
       const most = mostOf[this.#stage];
       const end = data.indexOf(mark, at, "latin1");
       if (this.#stage === "head") {
-        checkProtocol(data.subarray(at));
+        checkProtocol(data.subarray(at), this.speaksHttp);
       }
       if ((end < 0 ? data.length : end) - at > most) {
         throw new ProtocolError("the answer has too long headers or a malformed chunk");
@@ -155,6 +157,7 @@ export class AnswerReader {
     if (version === null) {
       throw new ProtocolError("the answer is not one of HTTP/1.1");
     }
+    this.speaksHttp = true;
     this.#status = Number(version[2]);
     if (this.#status === switchingProtocols) {
       throw new ProtocolError("the server switches the protocol; check the address");
@@ -257,10 +260,13 @@ function headersOf(lines: readonly string[]): Headers {
 }
 
 /** checkProtocol throws if the first bytes of an answer cannot be those of HTTP/1. */
-function checkProtocol(bytes: Buffer): void {
+function checkProtocol(bytes: Buffer, speaksHttp: boolean): void {
   const begin = "HTTP/1.";
   if (begin.startsWith(bytes.toString("latin1", 0, begin.length))) {
     return;
+  }
+  if (speaksHttp) {
+    throw new ProtocolError("the server sends bytes that are no answer of HTTP");
   }
   const message = bytes[3] === http2Settings && bytes[4] === 0 ? speaksGrpc
     : bytes[0] === tlsAlert && bytes[1] === 3 ? expectsTls

@@ -95,13 +95,22 @@ export class Transport {
 
 /** errorOf returns the failure of an exchange. */
 function errorOf(error: Error, { connection }: Exchange, late: boolean): TransportError {
-  const stranger = connection?.answered === true ? undefined : strangerOf(error);
+  const stranger = strangerOf(error, connection !== undefined);
   const reason = SnowraftError.is(error) ? error.reason : undefined;
   return new TransportError(stranger ?? explain(error), connection !== undefined, late, reason, stranger !== undefined);
 }
 
-/** strangerOf says what the server of a new connection is, given an error that no member's HTTP port causes; otherwise undefined. */
-function strangerOf(error: Error): string | undefined {
+/**
+ * strangerOf says what the server is, given an error that no member's HTTP port causes; otherwise undefined. After a request was sent on
+ * a verified connection, an error of TLS does not show that.
+ */
+function strangerOf(error: Error, sent: boolean): string | undefined {
+  if (error instanceof ProtocolError) {
+    return error.foreign ? error.message : undefined;
+  }
+  if (sent) {
+    return undefined;
+  }
   switch ((error as NodeJS.ErrnoException).code) {
     case "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL":
       return speaksGrpc;
@@ -109,7 +118,7 @@ function strangerOf(error: Error): string | undefined {
     case "ERR_SSL_WRONG_VERSION_NUMBER":
       return "the server speaks no TLS; remove the pin and the CA, or secure the cluster";
     default:
-      return error instanceof ProtocolError && error.foreign ? error.message : undefined;
+      return undefined;
   }
 }
 

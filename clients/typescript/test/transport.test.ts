@@ -1,7 +1,7 @@
 // Connections: how requests share them, and what a failure of one means.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, Server as TlsServer } from "node:tls";
 import { after, test } from "node:test";
 import { Transport, TransportError, type Request } from "../src/transport.js";
@@ -127,12 +127,42 @@ test("a request without a complete answer may have been received", async () => {
   }
 });
 
+test("bytes that are no TLS, in the place of an answer, do not show that nothing was done", async () => {
+  const ca = authority("0123456789abcdef");
+  const member = leaf(ca);
+  let inject: () => void = () => undefined;
+  const server = await peer(() => inject(), createTlsServer({ cert: member.pem + ca.pem, key: member.key, ALPNProtocols: ["http/1.1"] }));
+  const proxy = createServer((client) => {
+    const upstream = connect(Number(server.address.split(":")[1]), "127.0.0.1");
+    client.pipe(upstream).pipe(client, { end: false });
+    upstream.on("error", () => client.destroy());
+    client.on("close", () => upstream.destroy());
+    inject = () => {
+      upstream.unpipe(client);
+      client.write("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
+    };
+  });
+  const { address } = await peer(() => undefined, proxy);
+  await assert.rejects(transport(trustOf({ pin: ca.pin })).send(address, request("/a")), failure(/./, {}));
+  assert.equal(server.reads.length, 1);
+  const clear = await peer((_, socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+  await assert.rejects(
+    transport(trustOf({ pin: ca.pin })).send(clear.address, request("/a")), failure(/speaks no TLS/, { sent: false, wrongPort: true }));
+});
+
+test("a server that sent an interim answer speaks HTTP, whatever it sends later", async () => {
+  for (const later of ["", "SSH-2.0\r\n"]) {
+    const server = await peer((_, socket) => void socket.end(`HTTP/1.1 100 Continue\r\n\r\n${later}`));
+    await assert.rejects(transport().send(server.address, request("/a")), failure(later === "" ? /closed during/ : /no answer of HTTP/, {}), later);
+  }
+});
+
 test("a server that answered once speaks HTTP, whatever it sends later", async () => {
   let reads = 0;
   const server = await peer((read, socket) => (++reads === 1 ? echo(read, socket) : void socket.write("SSH-2.0\r\n")));
   const t = transport();
   await t.send(server.address, request("/a"));
-  await assert.rejects(t.send(server.address, request("/b")), failure(/does not speak HTTP/, {}));
+  await assert.rejects(t.send(server.address, request("/b")), failure(/no answer of HTTP/, {}));
 });
 
 test("a request without an answer in time ends with its connection, so that no later one gets its answer", async () => {
