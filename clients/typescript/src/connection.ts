@@ -50,6 +50,7 @@ export class Connection {
     const socket = this.#socket = trust.kind === "clear" ? net.connect(to) : tls.connect({ ...to, ...tlsOptions(trust, to.host) });
     socket.setNoDelay(true);
     socket.unref();
+    socket.on("connect", () => socket.unref()); // each further address of a host has a handle of its own
     const timer = setTimeout(() => this.close(new Error("no connection in time")), connectMs);
     timer.unref();
     socket.on("error", (error) => this.close(error));

@@ -52,7 +52,7 @@ export class FakeMember {
   readonly #server: Server;
 
   private constructor() {
-    this.#server = createServer((request, response) => void this.#serve(request, response));
+    this.#server = createServer({ keepAliveTimeout: 0 }, (request, response) => void this.#serve(request, response)); // members keep connections, too
   }
 
   static async start(handlers: Record<string, Handler> = {}): Promise<FakeMember> {
