@@ -22,8 +22,8 @@ export interface Exchange {
 export interface Watcher {
   /** The connection takes the next request: it is open and verified, or has read the answer to the last one. */
   idle(connection: Connection): void;
-  /** The connection has ended. */
-  ended(connection: Connection, error: Error): void;
+  /** The connection has ended. silent: no byte of the answer to its request arrived. */
+  ended(connection: Connection, error: Error, silent: boolean): void;
 }
 
 /**
@@ -93,7 +93,7 @@ export class Connection {
     this.#socket.destroy();
     const exchange = this.#exchange;
     this.#exchange = undefined;
-    this.#watcher.ended(this, error);
+    this.#watcher.ended(this, error, exchange !== undefined && !this.#reader.began);
     exchange?.failed(error);
   }
 

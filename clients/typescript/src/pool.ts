@@ -59,8 +59,13 @@ export class Pool implements Watcher {
     }
   }
 
-  ended(connection: Connection, error: Error): void {
+  ended(connection: Connection, error: Error, silent: boolean): void {
     this.#connections.delete(connection);
+    if (silent) {
+      for (const other of this.#idle.splice(0)) {
+        other.close(error); // the server may be gone from there too
+      }
+    }
     const at = this.#idle.indexOf(connection);
     if (at >= 0) {
       this.#idle.splice(at, 1);

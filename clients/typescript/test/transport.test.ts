@@ -179,6 +179,32 @@ test("a request without an answer in time ends with its connection, so that no l
   assert.equal(server.sockets.length, 2);
 });
 
+test("after a request without a byte of an answer, no connection from before is used", async () => {
+  for (const silence of ["frozen", "closed"]) {
+    const held: [string, Socket][] = [];
+    const old: Socket[] = [];
+    const server = await peer((read, socket) => {
+      if (!old.includes(socket)) {
+        held.push([read, socket]);
+      } else if (silence === "closed") {
+        socket.destroy();
+      }
+    });
+    const t = transport();
+    const first = ["/a", "/b", "/c"].map((path) => t.send(server.address, request(path)));
+    await until(() => held.length === 3);
+    old.push(...server.sockets);
+    held.splice(0).forEach(([read, socket]) => echo(read, socket));
+    await Promise.all(first);
+    await assert.rejects(t.send(server.address, request("/d", silence === "closed" ? hour : 20)), failure(/./, { late: silence === "frozen" }));
+    const next = t.send(server.address, request("/e"));
+    await until(() => held.length === 1);
+    held.forEach(([read, socket]) => echo(read, socket));
+    assert.equal((await next).body, "/e");
+    await until(() => old.every((socket) => socket.destroyed));
+  }
+});
+
 test("a request that finds no connection is not sent", async () => {
   const server = await peer(() => undefined, createTlsServer()); // without a certificate, no handshake completes
   const { pin } = authority("0123456789abcdef");
