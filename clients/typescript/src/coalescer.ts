@@ -13,44 +13,99 @@ const similarMs = 50;
 /** The greatest count of a shared request of one caller: a greater one would delay the others. */
 const mostShared = 1_000;
 
-/** Cohort is callers of a batch with similar time limits. They wait for one promise, which costs less than one for each. */
+/** Cohort is callers of a batch with similar time limits. They share a promise and a timer, which cost less than one for each. */
 class Cohort<A> {
   readonly answer: Promise<A>;
   readonly first: number; // deadline of the first caller, and the earliest one
   deadline: number; // the latest one
+  callers = 0;
+  count = 0;
+  offset = 0; // in the answer, once the request of the batch begins
   resolve!: (answer: A) => void;
   reject!: (error: unknown) => void;
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor(deadline: number) {
+  /** late is called at the latest deadline, unless the cohort has ended or is patient. */
+  constructor(deadline: number, late: () => void) {
     this.first = this.deadline = deadline;
     this.answer = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
     });
+    this.#watch(late);
+  }
+
+  #watch(late: () => void): void {
+    const until = this.deadline;
+    this.#timer = setTimeout(() => (until === this.deadline ? late() : this.#watch(late)), until - performance.now());
+  }
+
+  /** Stops the timer: the end of the request ends the cohort. */
+  patient(): void {
+    clearTimeout(this.#timer);
   }
 }
 
 /** Batch is a shared request and those that wait for its answer. */
 class Batch<A> {
-  readonly cohorts: Cohort<A>[] = [];
+  readonly cohorts = new Set<Cohort<A>>();
   callers = 0;
   count = 0;
-  deadline = 0;
+  #begun = false;
 
-  /** Adds a caller and returns its cohort. */
+  /** Adds a caller and returns its cohort, of which it is the last one. */
   join(count: number, deadline: number): Cohort<A> {
+    const cohort = this.#cohortOf(deadline);
+    cohort.deadline = Math.max(cohort.deadline, deadline);
+    cohort.callers++;
+    cohort.count += count;
     this.callers++;
     this.count += count;
-    this.deadline = Math.max(this.deadline, deadline);
+    return cohort;
+  }
+
+  #cohortOf(deadline: number): Cohort<A> {
     for (const cohort of this.cohorts) {
       if (deadline >= cohort.first && deadline < cohort.first + similarMs) {
-        cohort.deadline = Math.max(cohort.deadline, deadline);
         return cohort;
       }
     }
-    const cohort = new Cohort<A>(deadline);
-    this.cohorts.push(cohort);
+    const cohort: Cohort<A> = new Cohort<A>(deadline, () => this.#late(cohort));
+    this.cohorts.add(cohort);
     return cohort;
+  }
+
+  /** Ends a cohort whose time has passed. Before the request, nothing is requested for it. */
+  #late(cohort: Cohort<A>): void {
+    if (!this.#begun) {
+      this.cohorts.delete(cohort);
+      this.callers -= cohort.callers;
+      this.count -= cohort.count;
+    }
+    cohort.reject(late(this.#begun));
+  }
+
+  /** Gives each cohort its part of the answer, and returns the deadline of the request, which is the latest one. */
+  begin(): number {
+    this.#begun = true;
+    const deadline = Math.max(...[...this.cohorts].map((cohort) => cohort.deadline));
+    let offset = 0;
+    for (const cohort of this.cohorts) {
+      cohort.offset = offset;
+      offset += cohort.count;
+      if (cohort.deadline === deadline) {
+        cohort.patient();
+      }
+    }
+    return deadline;
+  }
+
+  /** Ends all cohorts. */
+  end(settle: (cohort: Cohort<A>) => void): void {
+    for (const cohort of this.cohorts) {
+      cohort.patient();
+      settle(cohort);
+    }
   }
 }
 
@@ -92,14 +147,14 @@ export class Coalescer<A> {
       this.#begin();
     }
     const batch = (this.#open ??= new Batch());
-    const offset = batch.count;
     const cohort = batch.join(count, deadline);
+    const offset = cohort.count - count;
     this.#schedule();
     try {
-      return part(await cohort.answer, offset, count);
+      return part(await cohort.answer, cohort.offset + offset, count);
     } catch (error) {
       if (batch.callers > 1 && this.#divides(error)) {
-        return part(await this.#fetch(count, deadline - performance.now()), 0, count);
+        return part(await this.#fetch(count, Math.max(1, deadline - performance.now())), 0, count);
       }
       throw own(error);
     }
@@ -124,7 +179,7 @@ export class Coalescer<A> {
    */
   #mayBegin(): boolean {
     const [first] = this.#fresh;
-    return this.#open !== undefined && this.#inFlight < mostInFlight && this.#fresh.size < window &&
+    return this.#open !== undefined && this.#open.callers > 0 && this.#inFlight < mostInFlight && this.#fresh.size < window &&
       (first === undefined || this.#open.callers >= first.callers);
   }
 
@@ -137,26 +192,25 @@ export class Coalescer<A> {
       this.#fresh.delete(batch);
       this.#schedule();
     }, overdueMs);
-    const impatient = batch.cohorts.filter((cohort) => cohort.deadline < batch.deadline)
-      .map((cohort) => setTimeout(() => cohort.reject(late()), cohort.deadline - performance.now()));
     const end = (error?: SnowraftError): void => {
       clearTimeout(timer);
-      impatient.forEach(clearTimeout);
       this.#fresh.delete(batch);
       this.#inFlight--;
       this.#schedule();
       this.#emit({ type: "batch", callers: batch.callers, count: batch.count, ...(error === undefined ? {} : { error }) });
     };
-    this.#fetch(batch.count, batch.deadline - performance.now()).then((answer) => {
+    this.#fetch(batch.count, Math.max(1, batch.begin() - performance.now())).then((answer) => {
       end();
-      batch.cohorts.forEach((cohort) => cohort.resolve(answer));
+      batch.end((cohort) => cohort.resolve(answer));
     }, (error: unknown) => {
       end(SnowraftError.is(error) ? error : undefined);
-      batch.cohorts.forEach((cohort) => cohort.reject(error));
+      batch.end((cohort) => cohort.reject(error));
     });
   }
 }
 
-function late(): SnowraftError {
-  return new SnowraftError("snowraft: no answer in time", { reason: "TIMEOUT", retry: true, unknown: true });
+function late(begun: boolean): SnowraftError {
+  return new SnowraftError(begun ? "snowraft: no answer in time" : "snowraft: too many requests are without an answer", {
+    reason: "TIMEOUT", retry: true, unknown: begun,
+  });
 }

@@ -5,8 +5,10 @@ import { test, type TestContext } from "node:test";
 import { Coalescer } from "../src/coalescer.js";
 import type { SnowraftError } from "../src/index.js";
 
-/** Script holds a coalescer, whose requests end when the test says so, and whose timers run when it says so. */
+/** Script holds a coalescer, whose requests end when the test says so, and whose clock and timers run when it says so. */
 function script(t: TestContext) {
+  let now = 0;
+  t.mock.method(performance, "now", () => now);
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const counts: number[] = [];
   const answers: (() => void)[] = [];
@@ -27,6 +29,7 @@ function script(t: TestContext) {
       await turn();
     },
     pass: async (ms: number): Promise<void> => {
+      now += ms;
       t.mock.timers.tick(ms);
       await turn();
     },
@@ -88,11 +91,38 @@ test("each caller waits as long as its time limit says, and the others get their
       .then((part) => ends.push(`${i}: ${part}`), (error: SnowraftError) => ends.push(`${i}: ${error.reason}`));
   });
   await turn();
+  await pass(1);
   await pass(1e5);
   assert.deepEqual(ends.sort(), ["0: TIMEOUT", "1: TIMEOUT", "5: TIMEOUT", "6: TIMEOUT"]);
   await pass(1e6);
   await answer(0);
-  assert.deepEqual(ends.sort().slice(2), ["2: TIMEOUT", "3: part 3", "4: TIMEOUT", "5: TIMEOUT", "6: TIMEOUT"]);
+  assert.deepEqual(ends.sort().slice(2), ["2: TIMEOUT", "3: part 6", "4: TIMEOUT", "5: TIMEOUT", "6: TIMEOUT"]);
+});
+
+test("while no further request may begin, a caller waits as long as its time limit says, and nothing is requested for it", async (t) => {
+  const { coalescer, counts, join, answer, pass } = script(t);
+  for (let i = 0; i < 64; i++) {
+    await join(1);
+    await pass(5);
+  }
+  assert.equal(counts.length, 64);
+  const short = assert.rejects(coalescer.take(7, { timeoutMs: 100 }, () => undefined), { reason: "TIMEOUT", unknown: false });
+  const long = coalescer.take(2, { timeoutMs: 1e6 }, (_, offset, count) => [offset, count]);
+  await pass(100);
+  await short;
+  await answer(0);
+  assert.deepEqual(counts.slice(64), [2]);
+  await answer(64);
+  assert.deepEqual(await long, [0, 2]);
+  await join(3);
+  await pass(5);
+  const alone = assert.rejects(coalescer.take(7, { timeoutMs: 100 }, () => undefined), { reason: "TIMEOUT", unknown: false });
+  await pass(100);
+  await alone;
+  await answer(65);
+  assert.deepEqual(counts.slice(64), [2, 3]);
+  await join(4);
+  assert.deepEqual(counts.slice(64), [2, 3, 4]);
 });
 
 test("an error that need not apply to each caller makes each request alone", async () => {
