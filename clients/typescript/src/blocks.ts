@@ -11,7 +11,7 @@ import { plain, setBack } from "./refusals.js";
 import { rules } from "./rules.js";
 import { Shelf } from "./shelf.js";
 import { blockOf, isPlausible, type Block, type Stock } from "./stock.js";
-import { Bell, sleep, within } from "./wait.js";
+import { Bell, sleep, timeoutOf, within } from "./wait.js";
 import { malformed, object, text, uint64 } from "./wire.js";
 
 /** BlocksOptions are the options of {@link Blocks}. */
@@ -108,6 +108,7 @@ export class Blocks {
   /** Returns the next count numbers, 1 to 1,000,000, in one run. It waits for a block if none has them. */
   async take(count: number, options: CallOptions = {}): Promise<Numbers> {
     checkCount(count, mostNumbers, "numbers");
+    const timeoutMs = timeoutOf(options, this.#caller.timeoutMs);
     this.#begin();
     const numbers = this.#serve(count, read(systemClock));
     if (numbers !== undefined) {
@@ -117,7 +118,7 @@ export class Blocks {
       const timer = setTimeout(() => {
         this.#waiting = this.#waiting.filter((w) => w !== waiter);
         reject(own(this.#problem) ?? this.#late());
-      }, options.timeoutMs ?? this.#caller.timeoutMs);
+      }, timeoutMs);
       const waiter: Waiter = {
         count, asked: false, short: 0,
         resolve: (taken) => {
@@ -136,7 +137,7 @@ export class Blocks {
 
   /** Waits until a number is in memory, for at most the time limit, by default that of the client. It takes none. */
   async ready(options: CallOptions = {}): Promise<void> {
-    const deadline = performance.now() + (options.timeoutMs ?? this.#caller.timeoutMs);
+    const deadline = performance.now() + timeoutOf(options, this.#caller.timeoutMs);
     this.#begin();
     while (this.#shelf.left(read(systemClock)) === 0) {
       await within(this.#requestBlock(), deadline - performance.now(), [this.#end]);
@@ -334,9 +335,9 @@ export class Blocks {
    * Stops issuing and returns the rest of the last block, so that the cluster can grant it again. It rejects if that failed for
    * another reason than that a later block was granted: the numbers stay unused.
    */
-  close(options: CallOptions = {}): Promise<void> {
-    this.#closing ??= this.#close(options.timeoutMs ?? requestMs);
-    return this.#closing;
+  async close(options: CallOptions = {}): Promise<void> {
+    this.#closing ??= this.#close(timeoutOf(options, requestMs));
+    await this.#closing;
   }
 
   async #close(timeoutMs: number): Promise<void> {

@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import type { CallOptions } from "./caller.js";
 import { checkCount, checkNames, closedError, invalid, own, SnowraftError } from "./errors.js";
 import type { Ids, Range } from "./ids.js";
-import { Bell, sleep } from "./wait.js";
+import { Bell, sleep, timeoutOf } from "./wait.js";
 
 /** BufferOptions are the options of a {@link IdBuffer}. */
 export interface BufferOptions {
@@ -112,7 +112,7 @@ export class IdBuffer {
 
   /** Waits until there is an ID, for at most the time limit, by default that of the client. It fails at once if waiting does not help. */
   async ready(options: CallOptions = {}): Promise<void> {
-    const deadline = performance.now() + (options.timeoutMs ?? this.#ids.timeoutMs);
+    const deadline = performance.now() + timeoutOf(options, this.#ids.timeoutMs);
     while (this.#level === 0) {
       const left = deadline - performance.now();
       if (this.#closed || left <= 0 || this.#problem?.retry === false) {

@@ -6,7 +6,7 @@ import { Receipts } from "./receipts.js";
 import type { Rule } from "./rules.js";
 import { Standing } from "./standing.js";
 import { TransportError, type Transport } from "./transport.js";
-import { Bell, sleep } from "./wait.js";
+import { Bell, sleep, timeoutOf } from "./wait.js";
 import { list, malformed, text, type Json } from "./wire.js";
 
 const firstPauseMs = 10;
@@ -16,7 +16,7 @@ const longestDeadlineMs = 25_000;
 
 /** CallOptions are the options of one call. */
 export interface CallOptions {
-  /** Time limit of the call with all its tries, in milliseconds; the default is that of the client. */
+  /** Time limit of the call with all its tries, in milliseconds, greater than 0; the default is that of the client. */
   timeoutMs?: number | undefined;
 }
 
@@ -67,7 +67,7 @@ export class Caller {
 
   /** Makes a call with as many tries as its time allows, and returns the answer. */
   async call(rule: Rule, call: Call, options: CallOptions = {}): Promise<Json> {
-    const deadline = performance.now() + (options.timeoutMs ?? this.#timeoutMs);
+    const deadline = performance.now() + timeoutOf(options, this.#timeoutMs);
     let round: Fault[] = []; // of the current round, in which each member is called once
     let former: Fault[] = []; // of the previous round
     let before: Fault | undefined; // the most specific fault of all previous rounds

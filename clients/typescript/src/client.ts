@@ -16,6 +16,7 @@ import { sequenceInfo, type ChangeOptions, type SequenceInfo, type SequenceSetti
 import { createSequence, deleteSequence, getSequence, updateSequence } from "./sequences.js";
 import { Transport } from "./transport.js";
 import { trustOf, type Credentials } from "./trust.js";
+import { timeoutOf } from "./wait.js";
 import { object } from "./wire.js";
 
 /** ClientOptions are the options of a {@link Client}. */
@@ -72,10 +73,7 @@ export class Client {
       throw invalid("missing addresses; give the address of at least one member");
     }
     checkNames(options, optionNames);
-    const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-    if (!(timeoutMs > 0)) {
-      throw invalid(`timeout ${timeoutMs} ms: must be greater than 0`);
-    }
+    const timeoutMs = timeoutOf(options, defaultTimeoutMs);
     const { addresses } = options;
     const seeds = seedsOf(typeof addresses === "string" ? addresses.split(",").map((address) => address.trim()) : addresses);
     const ca = options.caFile === undefined ? options.ca : readCa(options.caFile);
@@ -208,9 +206,10 @@ export class Client {
    * Closes the generators, buffers and blocks of the client, and the connections. Calls in progress and later calls fail with
    * CLOSED. It rejects if a worker or numbers could not be returned to the cluster.
    */
-  close(options: CallOptions = {}): Promise<void> {
+  async close(options: CallOptions = {}): Promise<void> {
+    timeoutOf(options, defaultTimeoutMs); // with an invalid one, nothing is closed
     this.#closing ??= this.#close(options);
-    return this.#closing;
+    await this.#closing;
   }
 
   async #close(options: CallOptions): Promise<void> {

@@ -2,6 +2,7 @@ import { performance } from "node:perf_hooks";
 import type { CallOptions } from "./caller.js";
 import { own, SnowraftError } from "./errors.js";
 import type { EventSink } from "./events.js";
+import { timeoutOf } from "./wait.js";
 
 /** The greatest number of requests in flight that are not overdue: one that a member works on, and one on its way. */
 const window = 2;
@@ -138,7 +139,7 @@ export class Coalescer<A> {
 
   /** Requests count items, and returns the part of an answer that has them from offset on. */
   async take<P>(count: number, options: CallOptions, part: (answer: A, offset: number, count: number) => P): Promise<P> {
-    const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
+    const timeoutMs = timeoutOf(options, this.#timeoutMs);
     if (count > mostShared) {
       return part(await this.#fetch(count, timeoutMs), 0, count);
     }

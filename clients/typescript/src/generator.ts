@@ -11,7 +11,7 @@ import { osRandom } from "./random.js";
 import { hostName, thisProcess } from "./process.js";
 import { rules } from "./rules.js";
 import { setBack, unexpected, windowEnded } from "./refusals.js";
-import { Bell, sleep, within } from "./wait.js";
+import { Bell, sleep, timeoutOf, within } from "./wait.js";
 import { Watch } from "./watch.js";
 import { object } from "./wire.js";
 
@@ -257,7 +257,7 @@ export class Generator {
    * It does not wait while the clock of this machine is wrong, nor if no window can be expected in time.
    */
   async nextAsync(options: CallOptions = {}): Promise<bigint> {
-    const deadline = performance.now() + (options.timeoutMs ?? this.#caller.timeoutMs);
+    const deadline = performance.now() + timeoutOf(options, this.#caller.timeoutMs);
     for (;;) {
       const result = this.#try();
       if (typeof result === "bigint") {
@@ -300,7 +300,7 @@ export class Generator {
    * does not help, such as with UNKNOWN_LAYOUT and PERMISSION_DENIED; otherwise with the reason when the time has passed.
    */
   async ready(options: CallOptions = {}): Promise<void> {
-    const deadline = performance.now() + (options.timeoutMs ?? this.#caller.timeoutMs);
+    const deadline = performance.now() + timeoutOf(options, this.#caller.timeoutMs);
     for (;;) {
       const problem = this.#readiness();
       const left = deadline - performance.now();
@@ -341,9 +341,9 @@ export class Generator {
    * Stops issuing and releases the workers, so that other holders can acquire them at once. It rejects if a worker was not
    * released: that one becomes free after its window has passed.
    */
-  close(options: CallOptions = {}): Promise<void> {
-    this.#closing ??= this.#close(options.timeoutMs ?? releaseMs);
-    return this.#closing;
+  async close(options: CallOptions = {}): Promise<void> {
+    this.#closing ??= this.#close(timeoutOf(options, releaseMs));
+    await this.#closing;
   }
 
   async #close(timeoutMs: number): Promise<void> {

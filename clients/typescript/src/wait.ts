@@ -1,3 +1,17 @@
+import { invalid } from "./errors.js";
+
+/** The longest time of a timer, about 25 days. */
+const longestMs = 0x7fffffff;
+
+/** timeoutOf returns the time limit of options, at most that of a timer. It throws unless the limit is greater than 0. */
+export function timeoutOf({ timeoutMs }: { timeoutMs?: number | undefined }, defaultMs: number): number {
+  const ms = timeoutMs ?? defaultMs;
+  if (!(ms > 0)) {
+    throw invalid(`timeout ${ms} ms: must be greater than 0`);
+  }
+  return Math.min(ms, longestMs);
+}
+
 /** Bell wakes everyone who waits for it. */
 export class Bell {
   #waiting = new Set<() => void>();
@@ -23,7 +37,7 @@ export class Bell {
 export function sleep(ms: number, bells: readonly Bell[] = [], background = false): Promise<void> {
   return new Promise((resolve) => {
     const cancels: (() => void)[] = [];
-    const timer = setTimeout(done, Math.min(Math.max(0, ms), 0x7fffffff));
+    const timer = setTimeout(done, Math.min(Math.max(0, ms), longestMs));
     function done(): void {
       clearTimeout(timer);
       for (const cancel of cancels) {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { createServer, type AddressInfo } from "node:net";
 import { after, test } from "node:test";
-import { Client, SnowraftError, type ClientEvent } from "../src/index.js";
+import { Client, SnowraftError, type CallOptions, type ClientEvent } from "../src/index.js";
 import { systemClock } from "../src/clock.js";
 import { Standing } from "../src/standing.js";
 import { Receipts } from "../src/receipts.js";
+import { Leases } from "./lease_kit.js";
 import { vectors } from "./vectors.js";
 import { connect, failure, FakeMember, idsFrom, pass, until, type Body } from "./fake.js";
 
@@ -261,6 +262,32 @@ test("options are checked", async () => {
     assert.throws(make, { reason: "INVALID_ARGUMENT", message: /"sizes"/ });
   }
   await client.close();
+});
+
+test("a time limit that is not greater than 0 is refused, and a long one is no short one", async () => {
+  const { member } = await Leases.start();
+  let answer: () => void = () => undefined;
+  const answered = new Promise<void>((resolve) => { answer = resolve; });
+  const issue = idsFrom(1n);
+  member.on("/v1/ids:generate", async (body, r) => (await answered, issue(body, r)));
+  const client = connect([member]);
+  const [generator, blocks, buffer] = [client.generator(), client.blocks("s"), client.buffer()];
+  await generator.ready();
+  const wrong: ((options: CallOptions) => unknown)[] = [
+    (o) => client.nextId(o), (o) => client.ids(5_000, o), (o) => client.session().next(o), (o) => client.getLayout("default", o), (o) => client.sequence("s").next(o),
+    (o) => generator.nextAsync(o), (o) => generator.ready(o), (o) => generator.close(o), (o) => buffer.nextAsync(o),
+    (o) => blocks.take(1, o), (o) => blocks.ready(o), (o) => blocks.close(o), (o) => client.close(o), (o) => connect([member], o),
+  ];
+  for (const timeoutMs of [0, -1, NaN]) {
+    for (const call of wrong) {
+      await assert.rejects(async () => await call({ timeoutMs }), { reason: "INVALID_ARGUMENT" }, `${call} ${timeoutMs}`);
+    }
+  }
+  const requests = [Infinity, 2 ** 31, 1e6].map((timeoutMs) => client.nextId({ timeoutMs }));
+  requests.push(connect([member], { timeoutMs: Infinity }).session().next(), buffer.nextAsync({ timeoutMs: Infinity }));
+  await until(() => member.of("/v1/ids:generate").length >= 3);
+  answer();
+  assert.equal(new Set(await Promise.all(requests)).size, 5);
 });
 
 test("arguments and addresses are checked", async () => {
