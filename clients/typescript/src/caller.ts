@@ -46,6 +46,7 @@ export class Caller {
   readonly #transport: Transport;
   readonly #timeoutMs: number;
   readonly #emit: EventSink;
+  #draining = false;
   #closed = false;
   readonly #end = new Bell();
 
@@ -56,8 +57,8 @@ export class Caller {
     this.#emit = emit;
   }
 
-  get closed(): boolean {
-    return this.#closed;
+  #isOver(rule: Rule): boolean {
+    return this.#closed || (this.#draining && !rule.urgent);
   }
 
   /** The time limit of calls without one. */
@@ -83,7 +84,7 @@ export class Caller {
       }
       const { fault } = outcome;
       unknown ||= isUnknown(fault);
-      if (this.closed) {
+      if (this.#isOver(rule)) {
         throw closedError(unknown);
       }
       round.push(fault);
@@ -105,7 +106,7 @@ export class Caller {
         throw errorOf(rule, worst, [...round, ...former], { interrupted: remains < firstPauseMs, unknown });
       }
       await sleep(Math.min(wait, remains / 2), [this.#end]);
-      if (this.closed) {
+      if (this.#isOver(rule)) {
         throw closedError(unknown);
       }
       before = worst;
@@ -133,7 +134,7 @@ export class Caller {
   }
 
   async #try(rule: Rule, call: Call, address: string, timeoutMs: number, leftMs: number): Promise<Outcome> {
-    if (this.closed) {
+    if (this.#isOver(rule)) {
       throw closedError();
     }
     const done = this.standing.begin(address);
@@ -149,6 +150,7 @@ export class Caller {
           ...(rule.receipt ? this.receipts.headers() : {}),
         },
         timeoutMs,
+        urgent: rule.urgent,
       });
       outcome = answer.status >= 200 && answer.status < 300 ? { answer: parse(answer.body) } : { fault: faultOfAnswer(answer, address) };
     } catch (error) {
@@ -172,7 +174,7 @@ export class Caller {
       return;
     }
     const { fault } = outcome;
-    if (!fault.sent || (fault.late && tookMs >= rule.suspectMs)) {
+    if ((!fault.sent && !fault.queued) || (fault.late && tookMs >= rule.suspectMs)) {
       this.standing.suspect(address);
     } else if (fault.reason !== "") {
       this.standing.trust(address);
@@ -186,6 +188,13 @@ export class Caller {
     } else if (fault.reason === "") {
       this.broken.ring();
     }
+  }
+
+  /** Ends the calls that are not urgent with CLOSED. */
+  drain(): void {
+    this.#draining = true;
+    this.#end.ring();
+    this.#transport.drain();
   }
 
   /** Ends all calls with CLOSED. */

@@ -214,6 +214,7 @@ export class Client {
 
   async #close(options: CallOptions): Promise<void> {
     this.#members.stop();
+    this.#caller.drain(); // what is held is returned at once
     const ended = await Promise.allSettled([...this.#open].map((object) => object.close(options)));
     this.#caller.close();
     const failed = ended.find((end) => end.status === "rejected");

@@ -12,6 +12,8 @@ const readBytes = 16 << 10;
 /** Exchange is a request and the consumers of its outcome, exactly one of which is called. */
 export interface Exchange {
   readonly request: string;
+  /** Whether it waits for no other one. */
+  readonly urgent: boolean;
   /** The connection that carries the request; undefined while it waits for one. */
   connection: Connection | undefined;
   readonly answered: (answer: Answer) => void;
@@ -82,6 +84,11 @@ export class Connection {
     this.#exchange = exchange;
     exchange.connection = this;
     this.#socket.write(exchange.request);
+  }
+
+  /** The request without an answer; undefined if there is none. */
+  get exchange(): Exchange | undefined {
+    return this.#exchange;
   }
 
   /** Closes the connection. A request without an answer fails with the error. */

@@ -21,19 +21,21 @@ export interface Fault {
   readonly undecided: boolean;
   /** Whether the port is not one at which a member speaks HTTP: nothing was done. */
   readonly wrongPort: boolean;
+  /** Whether the request only waited for other ones to the same member. */
+  readonly queued: boolean;
 }
 
 /** faultOfTransport returns the failure of a request without an answer. */
 export function faultOfTransport(error: TransportError, member: string): Fault {
   return {
     member, reason: error.reason ?? "", message: error.message, retryAfterMs: undefined, metadata: {},
-    sent: error.sent, late: error.late, undecided: !error.wrongPort, wrongPort: error.wrongPort,
+    sent: error.sent, late: error.late, undecided: !error.wrongPort, wrongPort: error.wrongPort, queued: error.queued,
   };
 }
 
 /** faultOfAnswer returns the failure that an answer with a status other than 2xx reports. */
 export function faultOfAnswer(answer: Answer, member: string): Fault {
-  const base = { member, retryAfterMs: undefined, metadata: {}, sent: true, late: false, wrongPort: false };
+  const base = { member, retryAfterMs: undefined, metadata: {}, sent: true, late: false, wrongPort: false, queued: false };
   let status: Json;
   try {
     status = JSON.parse(answer.body) as Json;
@@ -98,7 +100,7 @@ function reasonOf(fault: Fault): string {
 /** summary returns the message of faults of different members, the first of which decides. */
 function summary(faults: readonly Fault[], interrupted: boolean): string {
   const [first, ...others] = faults as [Fault, ...Fault[]];
-  if (faults.every((f) => f.undecided && !f.sent && f.reason === "")) {
+  if (faults.every((f) => f.undecided && !f.sent && !f.queued && f.reason === "")) {
     const causes = [...new Set(faults.map((f) => f.message))];
     return `no member can be reached (tried: ${faults.map((f) => f.member).join(", ")}): ${causes.join(", ")}; ` +
       "check the addresses: they are host:port of the HTTP ports, 7701 by default";

@@ -14,17 +14,19 @@ export interface Rule {
   readonly suspectMs: number;
   /** Requests bring the latest receipt back. */
   readonly receipt: boolean;
+  /** What this process holds depends on the call: it waits for no other call, and goes on while the client closes. */
+  readonly urgent: boolean;
 }
 
 const memoryMs = 500; // members answer from memory
 const memorySuspectMs = 100;
 const leaderMs = 4_000; // members wait up to 2 s for a leader
 
-const memory = { leader: false, repeat: "harmless", changes: false, tryMs: memoryMs, suspectMs: memorySuspectMs, receipt: false } as const;
-const leader = { leader: true, repeat: "harmless", changes: true, tryMs: leaderMs, suspectMs: leaderMs, receipt: false } as const;
+const memory = { leader: false, repeat: "harmless", changes: false, tryMs: memoryMs, suspectMs: memorySuspectMs, receipt: false, urgent: false } as const;
+const leader = { leader: true, repeat: "harmless", changes: true, tryMs: leaderMs, suspectMs: leaderMs, receipt: false, urgent: false } as const;
 /** Changes of sequences wait for other members. */
-const change = { leader: true, repeat: "undone", changes: true, tryMs: 0, suspectMs: leaderMs, receipt: false } as const;
-const lease = { leader: true, repeat: "never", changes: true, tryMs: leaderMs, suspectMs: leaderMs, receipt: true } as const;
+const change = { leader: true, repeat: "undone", changes: true, tryMs: 0, suspectMs: leaderMs, receipt: false, urgent: false } as const;
+const lease = { leader: true, repeat: "never", changes: true, tryMs: leaderMs, suspectMs: leaderMs, receipt: true, urgent: true } as const;
 
 /** The rules of the methods that this client calls. */
 export const rules = {
@@ -44,8 +46,8 @@ export const rules = {
   updateSequence: { ...change, verb: "PATCH", path: "/v1/sequences/" },
   deleteSequence: { ...change, verb: "DELETE", path: "/v1/sequences/" },
   setNext: { ...change, verb: "POST", path: "/v1/sequences:setNext" },
-  allocateBlock: { ...leader, receipt: true, verb: "POST", path: "/v1/blocks:allocate" },
-  returnBlock: { ...change, verb: "POST", path: "/v1/blocks:return" },
+  allocateBlock: { ...leader, receipt: true, urgent: true, verb: "POST", path: "/v1/blocks:allocate" },
+  returnBlock: { ...change, urgent: true, verb: "POST", path: "/v1/blocks:return" },
   acquireWorker: { ...lease, verb: "POST", path: "/v1/workers:acquire" },
   extendWindow: { ...lease, verb: "POST", path: "/v1/workers:extend" },
   releaseWorker: { ...lease, repeat: "undone", verb: "POST", path: "/v1/workers:release" },

@@ -1,7 +1,7 @@
 import type { Exchange } from "./connection.js";
 import { SnowraftError } from "./errors.js";
 import { ProtocolError, requestOf, speaksGrpc, type Answer } from "./http11.js";
-import { Pool } from "./pool.js";
+import { Pool, QueuedError } from "./pool.js";
 import type { Trust } from "./trust.js";
 
 /** Request is one HTTP request of a call. */
@@ -12,6 +12,8 @@ export interface Request {
   readonly headers: Readonly<Record<string, string>>;
   /** Time limit in milliseconds. */
   readonly timeoutMs: number;
+  /** Whether the request waits for no other one. */
+  readonly urgent: boolean;
 }
 
 /** TransportError is a failure without an answer. */
@@ -26,6 +28,8 @@ export class TransportError extends Error {
     readonly reason: string | undefined,
     /** Whether the port is not one at which a member speaks HTTP. */
     readonly wrongPort = false,
+    /** Whether the request only waited for other ones to the same member. */
+    readonly queued = false,
   ) {
     super(message);
   }
@@ -50,14 +54,15 @@ export class Transport {
     } catch (error) {
       throw new TransportError((error as Error).message, false, false, undefined);
     }
-    return await this.#exchange(this.#poolOf(address), request, r.timeoutMs);
+    return await this.#exchange(this.#poolOf(address), request, r);
   }
 
-  #exchange(pool: Pool, request: string, timeoutMs: number): Promise<Answer> {
+  #exchange(pool: Pool, request: string, { timeoutMs, urgent }: Request): Promise<Answer> {
     return new Promise((resolve, reject) => {
       let late = false;
       const exchange: Exchange = {
         request,
+        urgent,
         connection: undefined,
         answered: (answer) => {
           clearTimeout(timer);
@@ -70,7 +75,7 @@ export class Transport {
       };
       const timer = setTimeout(() => {
         late = true;
-        pool.abandon(exchange, new Error(exchange.connection === undefined ? "no connection in time" : "no answer in time"));
+        pool.abandon(exchange);
       }, Math.max(1, timeoutMs));
       pool.begin(exchange);
     });
@@ -85,6 +90,13 @@ export class Transport {
     return pool;
   }
 
+  /** Ends the requests that are not urgent. */
+  drain(): void {
+    for (const pool of this.#pools.values()) {
+      pool.drain(new Error("closed"));
+    }
+  }
+
   /** Ends all requests and closes all connections. */
   close(): void {
     for (const pool of this.#pools.values()) {
@@ -97,7 +109,7 @@ export class Transport {
 function errorOf(error: Error, { connection }: Exchange, late: boolean): TransportError {
   const stranger = strangerOf(error, connection !== undefined);
   const reason = SnowraftError.is(error) ? error.reason : undefined;
-  return new TransportError(stranger ?? explain(error), connection !== undefined, late, reason, stranger !== undefined);
+  return new TransportError(stranger ?? explain(error), connection !== undefined, late, reason, stranger !== undefined, error instanceof QueuedError);
 }
 
 /**

@@ -2,12 +2,15 @@ import assert from "node:assert/strict";
 import { createServer, type AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import { Client, SnowraftError, type CallOptions, type ClientEvent } from "../src/index.js";
+import { Caller } from "../src/caller.js";
 import { systemClock } from "../src/clock.js";
 import { Standing } from "../src/standing.js";
 import { Receipts } from "../src/receipts.js";
+import { rules } from "../src/rules.js";
+import { Transport } from "../src/transport.js";
 import { Leases } from "./lease_kit.js";
 import { vectors } from "./vectors.js";
-import { connect, failure, FakeMember, idsFrom, pass, until, type Body } from "./fake.js";
+import { connect, failure, FakeMember, idsFrom, pass, patienceMs, until, type Body } from "./fake.js";
 
 test("a client sends nothing before its first call", async () => {
   const member = await FakeMember.start();
@@ -46,6 +49,40 @@ test("a change that was sent before close may have been made", async () => {
   await client.close();
   await change;
   await assert.rejects(async () => client.sequence("s").setNext(5n), { reason: "CLOSED", unknown: false });
+});
+
+test("close ends slow calls first, and then releases the workers", async () => {
+  const leases = await Leases.start();
+  leases.member.on("/v1/sequences:setNext", () => new Promise(() => undefined));
+  const client = connect([leases.member]);
+  const generator = client.generator();
+  await generator.ready();
+  const slow = Array.from({ length: 70 }, () => client.sequence("s").setNext(5n));
+  const ended = Promise.allSettled(slow);
+  await until(() => leases.member.of("/v1/sequences:setNext").length === 64);
+  let endedFirst = false;
+  leases.onRelease = async () => {
+    await ended;
+    endedFirst = true;
+    return {};
+  };
+  await client.close();
+  assert.ok(endedFirst);
+  const unknown = (await ended).filter((e) => e.status === "rejected" && (e.reason as SnowraftError).unknown);
+  assert.equal(unknown.length, 64);
+});
+
+test("a member whose connections are all in use is not suspected", async () => {
+  const member = await FakeMember.start({ "/slow": () => new Promise(() => undefined) });
+  const transport = new Transport({ kind: "clear", token: "" });
+  after(() => transport.close());
+  const slow = { verb: "GET", path: "/slow", body: undefined, headers: {}, timeoutMs: patienceMs, urgent: false };
+  Array.from({ length: 64 }, () => transport.send(member.address, slow).catch(() => undefined));
+  await until(() => member.of("/slow").length === 64);
+  const caller = new Caller([member.address], transport, 20, () => undefined);
+  await assert.rejects(caller.call(rules.listMembers, {}), { unknown: false, message: /all 64 connections were in use/ });
+  caller.standing.learn([member.address, "other:1"], "");
+  assert.equal(new Set(Array.from({ length: 100 }, () => caller.standing.pick([], false).address)).size, 2);
 });
 
 test("a session asks for IDs greater than its last one", async () => {

@@ -10,7 +10,7 @@ import { authority, leaf } from "./certificates.js";
 import { until } from "./fake.js";
 
 const hour = 3_600_000;
-const request = (path: string, timeoutMs = hour): Request => ({ verb: "GET", path, body: undefined, headers: {}, timeoutMs });
+const request = (path: string, timeoutMs = hour, urgent = false): Request => ({ verb: "GET", path, body: undefined, headers: {}, timeoutMs, urgent });
 const answer = (body: string, headers = ""): string => `HTTP/1.1 200 OK\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`;
 
 /** Peer is a server that records what it reads, and answers each read by a script. */
@@ -54,7 +54,7 @@ test("a connection carries one request after another, each in one piece", async 
   for (const path of ["/a", "/b", "/c"]) {
     assert.equal((await t.send(server.address, request(path))).body, path);
   }
-  const post = { verb: "POST", path: "/d", body: '{"sequence":"ö"}', headers: { "Grpc-Timeout": "5m" }, timeoutMs: hour };
+  const post = { verb: "POST", path: "/d", body: '{"sequence":"ö"}', headers: { "Grpc-Timeout": "5m" }, timeoutMs: hour, urgent: false };
   await t.send(server.address, post);
   assert.equal(server.sockets.length, 1);
   assert.equal(server.reads.length, 4);
@@ -74,6 +74,28 @@ test("concurrent requests have a connection each, at most 64, and few of them st
   held.forEach(([read, socket]) => echo(read, socket));
   assert.deepEqual((await answers).map(({ body }) => body), Array.from({ length: 100 }, (_, i) => `/${i}`));
   await until(() => server.sockets.filter((socket) => socket.readyState === "open").length === 8);
+});
+
+test("an urgent request waits for no other one, and goes on while the others are drained", async () => {
+  const held: [string, Socket][] = [];
+  const server = await peer((read, socket) => held.push([read, socket]));
+  const t = transport();
+  const slow = Array.from({ length: 64 }, () => t.send(server.address, request("/slow")));
+  await until(() => held.length === 64);
+  await assert.rejects(t.send(server.address, request("/queued", 20)), failure(/all 64 connections were in use/, { sent: false, late: true, queued: true }));
+  const queued = t.send(server.address, request("/queued"));
+  const first = t.send(server.address, request("/first", hour, true));
+  await until(() => held.length === 65);
+  echo(...held[64] as [string, Socket]);
+  assert.equal((await first).body, "/first");
+  await until(() => server.sockets[64]?.destroyed === true); // it takes none of the others
+  const second = t.send(server.address, request("/second", hour, true));
+  await until(() => held.length === 66);
+  t.drain();
+  const ended = await Promise.allSettled([...slow, queued]);
+  assert.deepEqual(ended.map((e) => e.status === "rejected" && (e.reason as TransportError).sent), [...slow.map(() => true), false]);
+  echo(...held[65] as [string, Socket]);
+  assert.equal((await second).body, "/second");
 });
 
 test("a connection with bytes that no request asked for is not used again", async () => {
@@ -110,8 +132,8 @@ test("a connection that the server closes between two requests is replaced", asy
 function failure(message: RegExp, expected: Partial<TransportError>): (error: unknown) => boolean {
   return (error) => {
     assert.ok(error instanceof TransportError && message.test(error.message), String(error));
-    const { sent, late, wrongPort } = error;
-    assert.deepEqual({ sent, late, wrongPort }, { sent: true, late: false, wrongPort: false, ...expected });
+    const { sent, late, wrongPort, queued } = error;
+    assert.deepEqual({ sent, late, wrongPort, queued }, { sent: true, late: false, wrongPort: false, queued: false, ...expected });
     return true;
   };
 }
