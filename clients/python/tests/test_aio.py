@@ -88,6 +88,25 @@ def test_canceled_caller_does_not_end_the_call_of_others() -> None:
         assert run(main(member.address)) == [6, 7]
 
 
+def test_change_in_flight_at_close() -> None:
+    gate = threading.Event()
+
+    async def main(member: Member) -> SnowraftError:
+        client = Client(member.address)
+        task = asyncio.ensure_future(client.sequence("orders").set_next(5))
+        while not member.paths():
+            await asyncio.sleep(0.001)
+        await client.close()
+        gate.set()
+        with pytest.raises(SnowraftError) as raised:
+            await task
+        return raised.value
+
+    with Member(lambda _: gate.wait(300) and None) as member:
+        error = run(main(member))
+    assert error.reason == "CLOSED" and error.unknown
+
+
 def test_canceled_request_leaves_no_answer_on_the_connection() -> None:
     gate = threading.Event()
     answers = iter([1, 2, 3])

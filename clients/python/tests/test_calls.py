@@ -15,6 +15,7 @@ from kit import eventually, one_round
 from snowraft import Batch, Client, Hooks, Numbers, SnowraftError, Try
 from snowraft import _coalescer
 from snowraft import _methods as methods
+from snowraft._core import Broken
 from snowraft._transport import readable
 
 
@@ -426,6 +427,34 @@ def test_closed() -> None:
     client.close()
     assert str(reason(client.next_id)) == "snowraft: the client is closed [CLOSED]"
     assert reason(client.generator).reason == "CLOSED"
+
+
+@pytest.mark.parametrize(("answer", "unknown"), [(None, True), (refuse("UNKNOWN_SEQUENCE", 5, 404), False)])
+def test_change_in_flight_at_close(answer: Any, unknown: bool) -> None:
+    gate, errors = threading.Event(), list[SnowraftError]()
+    with Member(lambda _: gate.wait(300) and answer) as member:
+        client = Client(member.address)
+        change = lambda: errors.append(reason(lambda: client.sequence("orders").set_next(5)))
+        thread = threading.Thread(target=change)
+        thread.start()
+        eventually(lambda: len(member.paths()) == 1)
+        client.close()
+        gate.set()
+        thread.join()
+    assert [(e.reason, e.unknown) for e in errors] == [("CLOSED", unknown)]
+
+
+def test_pause_at_close_keeps_the_outcome_of_earlier_tries() -> None:
+    transport, cut = Client("127.0.0.1:1")._transport, Broken("cut", sent=True)
+    flow = Client("127.0.0.1:1")._core.call(methods.NEXT_NUMBERS, body={})
+    transport.close()
+
+    def broken(_: object) -> Any:
+        raise cut
+
+    transport._exchange = broken  # type: ignore[method-assign]
+    error = reason(lambda: transport.run(flow))
+    assert (error.reason, error.unknown) == ("CLOSED", True)
 
 
 def test_receipts_are_brought_back() -> None:

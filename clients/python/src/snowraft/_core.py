@@ -134,7 +134,11 @@ class Core:
                     raise tries.final(worst, self.standing.addresses()) from None
                 tries.next_round()
                 limit, pause = 2 * limit, min(2 * pause, _LONGEST_PAUSE)
-            yield Pause(min(rest, left / 2))
+            try:
+                yield Pause(min(rest, left / 2))
+            except SnowraftError as error:  # the client was closed
+                error.unknown = tries.unknown
+                raise
 
     def _try(
         self, method: Method, path: str, content: bytes | None, address: str, until: float, others: bool
@@ -297,13 +301,13 @@ class _Tries:
     def __init__(self, method: Method) -> None:
         self._round: list[SnowraftError] = []  # each member is called once in a round
         self._former: list[SnowraftError] = []
-        self._unknown = False  # an earlier try may have had an effect
+        self.unknown = False  # a try may have had an effect
         self._before: SnowraftError | None = None  # most specific error of all former rounds
         self._method = method
 
     def add(self, error: SnowraftError) -> None:
         self._round.append(error)
-        self._unknown = self._unknown or error.unknown
+        self.unknown = self.unknown or error.unknown
 
     def tried(self) -> list[str]:
         return [e.member for e in self._round]
@@ -329,7 +333,7 @@ class _Tries:
     def final(self, last: SnowraftError, addresses: list[str]) -> SnowraftError:
         """Returns the error of the call. Only an unknown outcome of the last try is more important than a reason."""
         best = (last if last.unknown and not self._method.harmless else self.specific()).copy()
-        best.unknown = self._unknown
+        best.unknown = self.unknown
         if best.reason == reasons.UNAVAILABLE and not best.unknown and not _is_wrong(best):
             named = ", ".join(addresses[:_MOST_NAMED])
             more = f" and {len(addresses) - _MOST_NAMED} more" if len(addresses) > _MOST_NAMED else ""

@@ -57,9 +57,8 @@ class Transport:
             command = next(flow)
             while True:
                 if isinstance(command, Pause):
-                    if self._closed.wait(command.seconds):
-                        raise closed()
-                    command = flow.send(None)
+                    ended = self._closed.wait(command.seconds)
+                    command = flow.throw(closed()) if ended else flow.send(None)
                     continue
                 try:
                     response = self._exchange(command)

@@ -106,9 +106,9 @@ class Client:
             self._look()
         try:
             return self._transport.run(flow)
-        except SnowraftError:
+        except SnowraftError as error:
             if self._closed.is_set():
-                raise closed() from None
+                raise closed(unknown=error.unknown) from None
             raise
 
     def _call(self, method: Method, *, body: dict[str, Any] | None = None, timeout: float) -> Answer:
@@ -124,10 +124,7 @@ class Client:
         """Follows the membership until the client is closed."""
         closed, every, broken = self._closed, LOOK_EVERY, True
         while not closed.is_set():
-            try:
-                changed = self._transport.run(requests.look(self._core, LOOK_TIMEOUT))
-            except SnowraftError:
-                return  # closed
+            changed = self._transport.run(requests.look(self._core, LOOK_TIMEOUT))
             every = LOOK_EVERY if changed or broken else min(2 * every, LOOK_RARELY)
             self._news.clear()
             closed.wait(LOOK_PAUSE)

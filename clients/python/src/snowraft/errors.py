@@ -96,10 +96,10 @@ def malformed(message: str) -> SnowraftError:
     )
 
 
-def closed(what: str = "client") -> SnowraftError:
-    """Returns the error of a call after close."""
+def closed(what: str = "client", *, unknown: bool = False) -> SnowraftError:
+    """Returns the error of a call after close, or of one that close ended. The latter may have had an effect."""
     verb = "are" if what.endswith("s") else "is"
-    return SnowraftError(f"the {what} {verb} closed", reason=reasons.CLOSED)
+    return SnowraftError(f"the {what} {verb} closed", reason=reasons.CLOSED, unknown=unknown)
 
 
 def check_count(count: int, noun: str, most: int = 1_000_000) -> None:

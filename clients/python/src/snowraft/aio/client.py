@@ -73,9 +73,9 @@ class Client:
             self._following = asyncio.get_running_loop().create_task(self._follow())
         try:
             return await self._transport.run(flow)
-        except SnowraftError:
+        except SnowraftError as error:
             if self._closed:
-                raise closed() from None
+                raise closed(unknown=error.unknown) from None
             raise
 
     def _own(self) -> None:
