@@ -444,15 +444,15 @@ def test_change_in_flight_at_close(answer: Any, unknown: bool) -> None:
     assert [(e.reason, e.unknown) for e in errors] == [("CLOSED", unknown)]
 
 
-def test_pause_at_close_keeps_the_outcome_of_earlier_tries() -> None:
-    transport, cut = Client("127.0.0.1:1")._transport, Broken("cut", sent=True)
-    flow = Client("127.0.0.1:1")._core.call(methods.NEXT_NUMBERS, body={})
+def test_pause_at_close_keeps_the_outcome_of_earlier_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client("127.0.0.1:1")
+    flow, transport = client._core.call(methods.NEXT_NUMBERS, body={}), client._transport
     transport.close()
 
     def broken(_: object) -> Any:
-        raise cut
+        raise Broken("cut", sent=True)
 
-    transport._exchange = broken  # type: ignore[method-assign]
+    monkeypatch.setattr(transport, "_exchange", broken)
     error = reason(lambda: transport.run(flow))
     assert (error.reason, error.unknown) == ("CLOSED", True)
 

@@ -238,11 +238,10 @@ class Core:
             return _raise(error)
         if response.status == 200:
             error = malformed("no JSON object")
-        elif b"HTTP request to an HTTPS server" in response.body:
-            error = SnowraftError(TLS_PORT, reason=reasons.UNAVAILABLE)
-        elif 400 <= response.status < 500 and response.status not in _TEMPORARY:
+        elif not response.kept and 400 <= response.status < 500 and response.status not in _TEMPORARY:
             text = f"not a Snowraft member: status {response.status}; use the port for HTTP, 7701 by default"
-            error = SnowraftError(text, reason=reasons.UNAVAILABLE)
+            clear = b"HTTP request to an HTTPS server" in response.body
+            error = SnowraftError(TLS_PORT if clear else text, reason=reasons.UNAVAILABLE)
         else:  # a proxy may have forwarded the request
             text = f"not a Snowraft member (possibly a proxy): status {response.status}"
             error = SnowraftError(text, reason=reasons.UNAVAILABLE, retry=method.harmless, unknown=True)

@@ -57,12 +57,21 @@ class Response:
     headers: dict[str, str]
     body: bytes
     reusable: bool  # the connection may carry another request
+    kept: bool = False  # the connection had answered an earlier request
+
+    def from_member(self) -> bool:
+        """Reports whether it looks like the answer of a member, which a proxy may have forwarded."""
+        return self.body.startswith(b"{")
 
 
 class Reader:
-    """Reads one response. Feed it with bytes until feed returns the response."""
+    """Reads one response. Feed it with bytes until feed returns the response.
 
-    def __init__(self) -> None:
+    kept says that the connection has carried the answer of a member. Whatever comes then, the request may have been understood.
+    """
+
+    def __init__(self, kept: bool = False) -> None:
+        self._kept = kept
         self._data = bytearray()
         self._status = 0
         self._headers: dict[str, str] = {}
@@ -91,7 +100,7 @@ class Reader:
             done = not data
             self._body, self._reusable = self._data, False
         if done:
-            return Response(self._status, self._headers, bytes(self._body), self._reusable)
+            return Response(self._status, self._headers, bytes(self._body), self._reusable, self._kept)
         if not data:
             raise ProtocolError("the connection was closed within the response")
         if len(self._data) + len(self._body) > MAX_BODY:
@@ -105,15 +114,15 @@ class Reader:
                 raise ProtocolError("headers too long")
             if self._data and not b"HTTP/1.".startswith(self._data[:7]):
                 if self._data[3:5] == b"\x04\x00":  # the settings of HTTP/2
-                    raise OtherProtocolError(GRPC_PORT)
-                raise OtherProtocolError(TLS_PORT if self._data[:2] == b"\x15\x03" else OTHER_PORT)
+                    raise self._other(GRPC_PORT)
+                raise self._other(TLS_PORT if self._data[:2] == b"\x15\x03" else OTHER_PORT)
             return False
         lines = self._data[:end].decode("latin-1").split("\r\n")
         del self._data[: end + 4]
         version, _, rest = lines[0].partition(" ")
         code = rest[:3]
         if not version.startswith("HTTP/"):
-            raise OtherProtocolError(OTHER_PORT)
+            raise self._other(OTHER_PORT)
         if version not in ("HTTP/1.0", "HTTP/1.1") or not (len(code) == 3 and code.isascii() and code.isdigit()):
             raise ProtocolError("not HTTP")
         self._status = int(code)
@@ -130,6 +139,9 @@ class Reader:
         self._frame(version)
         self._in_body = True
         return True
+
+    def _other(self, text: str) -> ProtocolError:
+        return ProtocolError("not HTTP") if self._kept else OtherProtocolError(text)
 
     def _frame(self, version: str) -> None:
         self._reusable = version == "HTTP/1.1" and self._headers.get("connection", "").lower() != "close"

@@ -75,13 +75,12 @@ class Transport:
     def _exchange(self, x: Exchange) -> Response:
         host, port = parse_address(x.address)
         key = (x.address, id(x.secured.context) if x.secured else 0)
-        connection = None if x.request.close else self._take(key)
-        if connection is None:
-            connection = _connect(x, host, port)
+        kept = None if x.request.close else self._take(key)
+        connection = kept or _connect(x, host, port)
         keep = False
         try:
-            response = _converse(connection, x)
-            keep = response.reusable and not x.request.close
+            response = _converse(connection, x, kept is not None)
+            keep = response.reusable and response.from_member() and not x.request.close
             return response
         finally:
             if keep:
@@ -150,12 +149,12 @@ def _connect(x: Exchange, host: str, port: int) -> socket.socket:
         raise
 
 
-def _converse(connection: socket.socket, x: Exchange) -> Response:
+def _converse(connection: socket.socket, x: Exchange, kept: bool) -> Response:
     """Sends the request and reads the response."""
     try:
         connection.settimeout(_left(x.until))
         connection.sendall(x.request.encode(x.address))
-        reader = Reader()
+        reader = Reader(kept)
         while True:
             connection.settimeout(_left(x.until))
             response = reader.feed(connection.recv(READ_SIZE))
@@ -167,7 +166,7 @@ def _converse(connection: socket.socket, x: Exchange) -> Response:
         raise Broken(str(e), sent=True, foreign=True) from None
     except (ClosedError, OSError) as e:
         tls = connection if isinstance(connection, ssl.SSLSocket) else None
-        raise cut(x, tls, e) from None
+        raise cut(x, tls, e, kept) from None
     except ProtocolError as e:
         raise Broken(f"not a Snowraft member (possibly a proxy): {e}", sent=True) from None
 
@@ -179,12 +178,12 @@ def _left(until: float) -> float:
     return left
 
 
-def cut(x: Exchange, tls: ssl.SSLSocket | ssl.SSLObject | None, error: Exception) -> Broken:
+def cut(x: Exchange, tls: ssl.SSLSocket | ssl.SSLObject | None, error: Exception, kept: bool) -> Broken:
     """Returns the error of a connection that ended before a response.
 
     A member's port for HTTP selects the protocol http/1.1, and its port for gRPC none that this client offers.
     """
-    if x.secured and x.secured.server_name and tls and tls.selected_alpn_protocol() is None:
+    if not kept and x.secured and x.secured.server_name and tls and tls.selected_alpn_protocol() is None:
         return Broken(GRPC_PORT, sent=True, foreign=True)
     return Broken(plain(error) if isinstance(error, OSError) else str(error), sent=True)
 

@@ -70,13 +70,12 @@ class AsyncTransport:
     async def _exchange(self, x: Exchange) -> Response:
         self._own()
         key = (x.address, id(x.secured.context) if x.secured else 0)
-        streams = None if x.request.close else self._take(key)
-        if streams is None:
-            streams = await _connect(x)
+        kept = None if x.request.close else self._take(key)
+        streams = kept or await _connect(x)
         keep = False
         try:
-            response = await _converse(streams, x)
-            keep = response.reusable and not x.request.close
+            response = await _converse(streams, x, kept is not None)
+            keep = response.reusable and response.from_member() and not x.request.close
             return response
         finally:
             idle = self._idle.setdefault(key, [])
@@ -128,25 +127,25 @@ async def _connect(x: Exchange) -> _Streams:
     return reader, writer
 
 
-async def _converse(streams: _Streams, x: Exchange) -> Response:
+async def _converse(streams: _Streams, x: Exchange, kept: bool) -> Response:
     """Sends the request and reads the response."""
     try:
-        return await asyncio.wait_for(_send(streams, x), x.until - time.monotonic())
+        return await asyncio.wait_for(_send(streams, x, kept), x.until - time.monotonic())
     except (TimeoutError, asyncio.TimeoutError):
         raise Broken(NO_ANSWER, sent=True, late=True) from None
     except OtherProtocolError as e:
         raise Broken(str(e), sent=True, foreign=True) from None
     except (ClosedError, OSError) as e:
-        raise cut(x, streams[1].get_extra_info("ssl_object"), e) from None
+        raise cut(x, streams[1].get_extra_info("ssl_object"), e, kept) from None
     except ProtocolError as e:
         raise Broken(f"not a Snowraft member (possibly a proxy): {e}", sent=True) from None
 
 
-async def _send(streams: _Streams, x: Exchange) -> Response:
+async def _send(streams: _Streams, x: Exchange, kept: bool) -> Response:
     stream, writer = streams
     writer.write(x.request.encode(x.address))
     await writer.drain()
-    reader = Reader()
+    reader = Reader(kept)
     while True:
         response = reader.feed(await stream.read(READ_SIZE))
         if response is not None:
