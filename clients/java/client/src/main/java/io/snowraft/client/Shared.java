@@ -88,7 +88,7 @@ final class Shared<R> {
 
     /** Returns the error of a caller that leaves a call. The calls that are shared may be repeated without harm. */
     private static SnowraftException unanswered(Reason reason, String message) {
-        return new SnowraftException(reason, reason.name(), message, "", Duration.ZERO, true, true, null);
+        return new SnowraftException(reason, reason.name(), message, "", Duration.ZERO, reason.byMethod(), true, null);
     }
 
     private Part<R> failed(Batch<R> batch, Throwable cause, int count, long after) {
@@ -240,7 +240,7 @@ final class Shared<R> {
         if (batch.callers == 1 && open == batch) {
             open = null; // no caller waits for it
         } else if (!caller.background().execute(() -> leadQuietly(batch))) {
-            batch.answer.completeExceptionally(Answers.closed("client"));
+            batch.answer.completeExceptionally(unanswered(Reason.CLOSED, "the client was closed during a shared call"));
         }
     }
 

@@ -15,10 +15,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
@@ -314,6 +316,53 @@ class CallTest {
             assertEquals(Reason.CLOSED, assertThrows(SnowraftException.class, () -> client.blocks("s").next()).reason());
         } finally {
             end.countDown();
+        }
+    }
+
+    @Test
+    void closingLeavesTheOutcomeUnknown() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch end = new CountDownLatch(1);
+        try (FakeMember silent = new FakeMember(new FakeCluster().on(NEXT, r -> {
+            asked.countDown();
+            end.await();
+            return null;
+        }))) {
+            SnowraftClient client = client(silent);
+            var change = CompletableFuture.supplyAsync(() -> assertThrows(SnowraftException.class, () -> client.sequence("s").setNext(5, false)));
+            assertTrue(asked.await(LIMIT.toSeconds(), TimeUnit.SECONDS));
+            client.close();
+            SnowraftException e = change.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+            assertEquals(Reason.CLOSED, e.reason());
+            assertTrue(e.unknown(), "the member got the request");
+            assertFalse(e.retry());
+            SnowraftException later = assertThrows(SnowraftException.class, () -> client.sequence("s").setNext(5, false));
+            assertEquals(Reason.CLOSED, later.reason());
+            assertFalse(later.unknown(), "nothing was sent");
+        } finally {
+            end.countDown();
+        }
+    }
+
+    @Test
+    void closingBetweenTriesLeavesTheOutcomeUnknown() throws Exception {
+        AtomicReference<SnowraftClient> client = new AtomicReference<>();
+        CompletableFuture<Void> failed = new CompletableFuture<>();
+        ClientListener closer = new ClientListener() {
+            @Override
+            public void tried(String method, String member, Duration took, SnowraftException failure) {
+                if (method.equals("CreateSequence") && !failed.complete(null)) {
+                    client.get().close(); // after the try before had an unknown outcome
+                }
+            }
+        };
+        FakeCluster cluster = new FakeCluster().on(CREATE, r -> failed.isDone() ? FakeMember.error(503, "NO_LEADER") : null);
+        try (FakeMember member = new FakeMember(cluster)) {
+            client.set(SnowraftClient.builder().addresses(member.address()).timeout(LIMIT).listener(closer).build());
+            SnowraftException e = assertThrows(SnowraftException.class, () -> client.get().createSequence("s", SequenceSpec.of()));
+            assertEquals(Reason.CLOSED, e.reason());
+            assertTrue(e.unknown());
+            assertTrue(e.getMessage().endsWith(" (the client was closed) [CLOSED]"), e.getMessage());
         }
     }
 

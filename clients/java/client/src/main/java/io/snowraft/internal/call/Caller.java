@@ -79,7 +79,7 @@ public final class Caller {
         Duration limit = request.method().tryTimeout();
         Duration pause = FIRST_PAUSE;
         for (;;) {
-            checkOpen();
+            checkOpen(tries);
             Standing.Choice choice = standing.take(tries.called(), request.method().prefersLeader());
             Try attempt = new Try(request, choice.member(), limit(request, limit, deadline));
             Failure failure;
@@ -92,9 +92,9 @@ public final class Caller {
             if (failure == null) {
                 return attempt.answer();
             }
-            checkOpen();
             boolean late = deadline.passed();
             tries.add(choice.member(), failure, late);
+            checkOpen(tries);
             if (Thread.currentThread().isInterrupted()) {
                 throw tries.failed(Reason.INTERRUPTED);
             } else if (late) {
@@ -181,9 +181,9 @@ public final class Caller {
         return closed;
     }
 
-    private void checkOpen() {
+    private void checkOpen(Tries tries) {
         if (closed) {
-            throw SnowraftException.unsent(Reason.CLOSED, "the client is closed");
+            throw tries.closed();
         }
     }
 

@@ -76,6 +76,11 @@ final class Tries {
         return best;
     }
 
+    /** Returns the exception of a call whose client was closed. */
+    SnowraftException closed() {
+        return unknown ? failed(Reason.CLOSED) : SnowraftException.unsent(Reason.CLOSED, "the client is closed");
+    }
+
     /** Returns the exception of a call that is not tried again; {@code cause} is what ended it, or null if no member would serve it. */
     SnowraftException failed(Reason cause) {
         List<Failure> all = new ArrayList<>();
@@ -103,14 +108,18 @@ final class Tries {
                     + f.message() + "; check the addresses: they are host:port of the HTTP ports, 7701 by default";
         }
         if (cause != null) {
-            text += cause == Reason.INTERRUPTED ? " (interrupted)" : " (the time limit passed)";
+            text += switch (cause) {
+                case CLOSED -> " (the client was closed)";
+                case INTERRUPTED -> " (interrupted)";
+                default -> " (the time limit passed)";
+            };
         }
         Reason reason = f.reason();
-        if (cause == Reason.INTERRUPTED || cause != null && f.reason() == Reason.TIMEOUT) {
+        if (cause == Reason.CLOSED || cause == Reason.INTERRUPTED || cause != null && f.reason() == Reason.TIMEOUT) {
             reason = cause;
         }
         String name = reason == f.reason() ? f.reasonName() : reason.name();
-        boolean retry = reason == f.reason() ? f.repeatable(harmless) : harmless;
+        boolean retry = reason == f.reason() ? f.repeatable(harmless) : harmless && reason.byMethod();
         return new SnowraftException(reason, name, text, f.member(), f.retryAfter(), retry && (harmless || !unknown), unknown, null);
     }
 }
