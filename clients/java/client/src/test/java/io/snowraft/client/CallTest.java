@@ -385,14 +385,15 @@ class CallTest {
                     }
                 }).build()) {
             Sequence sequence = client.sequence("s");
-            List<java.util.concurrent.CompletableFuture<Long>> futures = new ArrayList<>();
+            List<CompletableFuture<Long>> futures = new ArrayList<>();
             futures.add(sequence.nextAsync());
             assertTrue(first.await(LIMIT.toSeconds(), TimeUnit.SECONDS));
             for (int i = 0; i < 99; i++) {
                 futures.add(sequence.nextAsync());
             }
             go.countDown();
-            long[] numbers = futures.stream().mapToLong(java.util.concurrent.CompletableFuture::join).sorted().toArray();
+            long[] numbers = futures.stream().map(f -> f.orTimeout(LIMIT.toSeconds(), TimeUnit.SECONDS)).mapToLong(CompletableFuture::join).sorted()
+                    .toArray();
             assertArrayEquals(java.util.stream.LongStream.rangeClosed(1, 100).toArray(), numbers);
             assertEquals(100, shared.stream().mapToInt(Integer::intValue).sum());
             assertTrue(member.requests("/v1/sequences:next").size() < 60);
