@@ -158,6 +158,17 @@ class CallTest {
     }
 
     @Test
+    void garbageAfterAnInterimAnswerIsUnknown() throws Exception {
+        try (FakeMember member = new FakeMember(new FakeCluster().on(NEXT, r -> "HTTP/1.1 100 Continue\r\n\r\ngarbage\r\n"));
+                SnowraftClient client = client(member)) {
+            SnowraftException e = assertThrows(SnowraftException.class, () -> client.sequence("s").setNext(5, false));
+            assertEquals(Reason.UNAVAILABLE, e.reason());
+            assertTrue(e.unknown());
+            assertFalse(e.retry());
+        }
+    }
+
+    @Test
     void wrongPortIsLeftForAMember() throws Exception {
         try (FakeMember wrong = new FakeMember(r -> "\0\0\22\4\0\0\0\0\0"); FakeMember right = new FakeMember(new FakeCluster());
                 SnowraftClient client = client(wrong, right)) {

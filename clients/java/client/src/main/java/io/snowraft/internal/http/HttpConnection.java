@@ -118,11 +118,11 @@ public final class HttpConnection implements Closeable {
     }
 
     /**
-     * Reports whether the peer did not select HTTP/1.1 in the handshake of TLS, which members do on ports for HTTP. Only a pin shows that
-     * the peer is a member.
+     * Reports whether the peer never answered as HTTP, and did not select HTTP/1.1 in the handshake of TLS, which members do on ports for
+     * HTTP. Only a pin shows that the peer is a member.
      */
     public boolean speaksNoHttp() {
-        return pinned && socket instanceof SSLSocket secured && secured.getApplicationProtocol().isEmpty();
+        return pinned && !reader.answered() && socket instanceof SSLSocket secured && secured.getApplicationProtocol().isEmpty();
     }
 
     /** Reports without waiting whether the peer has sent more than the answers to the requests so far. */

@@ -31,6 +31,7 @@ final class HttpReader {
     private Deadline deadline;
     private int headBytes;
     private boolean began;
+    private boolean answered;
 
     HttpReader(Socket socket, int maxBody) throws IOException {
         this.socket = socket;
@@ -41,6 +42,11 @@ final class HttpReader {
     /** Reports whether a byte of the answer to the last request has arrived. */
     boolean began() {
         return began;
+    }
+
+    /** Reports whether the peer ever answered as HTTP, be it with an interim answer. */
+    boolean answered() {
+        return answered;
     }
 
     /** Reports without waiting whether bytes have arrived that no request asked for. */
@@ -86,6 +92,7 @@ final class HttpReader {
         if (!line.matches("HTTP/1\\.[01] [1-9][0-9][0-9]( .*)?")) {
             throw new ProtocolException("not an answer of HTTP/1.1");
         }
+        answered = true;
         head.status = Integer.parseInt(line.substring(9, 12));
         head.close = line.startsWith("HTTP/1.0");
         for (line = line(); !line.isEmpty(); line = line()) {
@@ -97,9 +104,9 @@ final class HttpReader {
         return head;
     }
 
-    /** Throws an exception if the first bytes of an answer cannot be those of HTTP. */
+    /** Throws an exception if the first bytes of a peer cannot be those of HTTP. A peer that answered before understood the request. */
     private void checkProtocol() throws IOException {
-        if (at == end && !fill() || buffer[at] == 'H') {
+        if (answered || at == end && !fill() || buffer[at] == 'H') {
             return;
         }
         boolean settings = end - at >= 5 && buffer[at + 3] == 4 && buffer[at + 4] == 0; // the first frame of HTTP/2

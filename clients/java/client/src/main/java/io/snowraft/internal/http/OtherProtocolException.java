@@ -2,7 +2,7 @@ package io.snowraft.internal.http;
 
 import java.net.ProtocolException;
 
-/** The first bytes of the peer are of another protocol than HTTP/1.1, so it did not understand the request. */
+/** The first bytes on a connection are of another protocol than HTTP/1.1, so it did not understand the request. */
 public final class OtherProtocolException extends ProtocolException {
     private static final long serialVersionUID = 1L;
 

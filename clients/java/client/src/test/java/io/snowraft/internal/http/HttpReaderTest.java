@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.ProtocolException;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
@@ -70,6 +71,23 @@ class HttpReaderTest {
         "HTTP/1.1 100 X\r\n\r\nHTTP/1.1 100 X\r\n\r\nHTTP/1.1 100 X\r\n\r\nHTTP/1.1 100 X\r\n\r\nHTTP/1.1 100 X\r\n\r\nHTTP/1.1 200 X\r\nContent-Length: 0\r\n\r\n"})
     void hostileAnswersAreRefused(String text) {
         assertThrows(IOException.class, () -> read(text));
+    }
+
+    @Test
+    void onlyTheFirstBytesOfAPeerShowAnotherProtocol() throws IOException {
+        assertThrows(OtherProtocolException.class, () -> read("garbage\r\n"));
+        ProtocolException interim = assertThrows(ProtocolException.class, () -> read("HTTP/1.1 100 Continue\r\n\r\ngarbage\r\n"));
+        assertFalse(interim instanceof OtherProtocolException, "the peer understood the request");
+        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                Socket client = new Socket(server.getInetAddress(), server.getLocalPort()); Socket peer = server.accept()) {
+            HttpReader reader = new HttpReader(client, MAX_BODY);
+            Deadline deadline = Deadline.after(Duration.ofMinutes(5));
+            peer.getOutputStream().write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+            assertTrue(reader.read(deadline).reusable());
+            peer.getOutputStream().write("garbage\r\n".getBytes(StandardCharsets.US_ASCII));
+            ProtocolException kept = assertThrows(ProtocolException.class, () -> reader.read(deadline));
+            assertFalse(kept instanceof OtherProtocolException, "the peer understood a request before");
+        }
     }
 
     @Test

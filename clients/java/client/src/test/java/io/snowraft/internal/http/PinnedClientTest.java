@@ -99,6 +99,19 @@ class PinnedClientTest {
     }
 
     @Test
+    void peerThatAnsweredSpeaksHttp() throws Exception {
+        try (FakeMember member = new FakeMember(TlsPort.open("pinned", new AtomicReference<>()), new FakeCluster())) {
+            Deadline deadline = Deadline.after(Duration.ofMinutes(5));
+            Trust trust = Trust.of(TlsPort.pem("pinned"), "");
+            try (HttpConnection connection = HttpConnection.open(Address.parse(member.address()), trust, deadline, (socket, until) -> { })) {
+                assertTrue(connection.speaksNoHttp());
+                assertEquals(200, connection.exchange("GET", "/v1/members", "", null, null, deadline).status());
+                assertFalse(connection.speaksNoHttp());
+            }
+        }
+    }
+
+    @Test
     void tokenIsNotSentInClearTextToAServerWithoutTls() throws Exception {
         try (FakeMember member = new FakeMember(new FakeCluster());
                 SnowraftClient client = builder(member).token(token(pin("pinned"))).timeout(Duration.ofMillis(500)).build()) {
