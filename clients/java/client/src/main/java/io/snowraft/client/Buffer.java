@@ -1,6 +1,7 @@
 package io.snowraft.client;
 
 import io.snowraft.internal.call.Caller;
+import io.snowraft.internal.http.Deadline;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
@@ -123,17 +124,18 @@ public final class Buffer implements Suspendable {
         lock.lock();
         try {
             waited++;
-            for (long left = caller.timeout().toNanos();;) {
+            Deadline deadline = Deadline.after(caller.timeout());
+            for (;;) {
                 id = tryNext();
                 if (id != 0) {
                     return id;
                 }
-                SnowraftException gap = gap(left <= 0);
+                SnowraftException gap = gap(deadline.passed());
                 if (gap != null) {
                     throw gap;
                 }
                 fill();
-                left = filled.awaitNanos(left);
+                filled.awaitNanos(deadline.left());
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -267,12 +269,14 @@ public final class Buffer implements Suspendable {
     public void ready(Duration limit) {
         lock.lock();
         try {
-            for (long left = limit.toNanos(); level() == 0;) {
-                SnowraftException gap = gap(left <= 0);
-                if (gap != null && (left <= 0 || gap.reason() != Reason.EMPTY)) {
+            Deadline deadline = Deadline.after(limit);
+            while (level() == 0) {
+                boolean late = deadline.passed();
+                SnowraftException gap = gap(late);
+                if (gap != null && (late || gap.reason() != Reason.EMPTY)) {
                     throw gap;
                 }
-                left = filled.awaitNanos(left);
+                filled.awaitNanos(deadline.left());
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -7,11 +7,12 @@ import java.time.Duration;
  *
  * @param layout   layout of the IDs; {@code default} by default
  * @param size     number of IDs in a full buffer, 1 to 1,000,000; 1,000 by default. Choose what is used within some seconds
- * @param maxAge   age at which IDs are dropped, at least 100 ms; 10 s by default. A greater age bridges longer outages
+ * @param maxAge   age at which IDs are dropped, 100 ms to 365 days; 10 s by default. A greater age bridges longer outages
  * @param failFast whether calls fail at once when the buffer is empty, instead of waiting
  */
 public record BufferOptions(String layout, int size, Duration maxAge, boolean failFast) {
     private static final Duration LEAST_AGE = Duration.ofMillis(100);
+    private static final Duration GREATEST_AGE = Duration.ofDays(365);
 
     /** Checks the options. */
     public BufferOptions {
@@ -19,8 +20,8 @@ public record BufferOptions(String layout, int size, Duration maxAge, boolean fa
             throw Answers.invalid("layout name must not be empty");
         }
         Answers.checkCount(size, Answers.MAX_COUNT, "buffered IDs");
-        if (maxAge.compareTo(LEAST_AGE) < 0) {
-            throw Answers.invalid("greatest age " + maxAge + ": expected at least 100 ms");
+        if (maxAge.compareTo(LEAST_AGE) < 0 || maxAge.compareTo(GREATEST_AGE) > 0) {
+            throw Answers.invalid("greatest age " + maxAge + ": expected 100 ms to 365 days");
         }
     }
 

@@ -2,6 +2,7 @@ package io.snowraft.client;
 
 import io.snowraft.internal.call.Caller;
 import io.snowraft.internal.http.Address;
+import io.snowraft.internal.http.Deadline;
 import io.snowraft.internal.http.Token;
 import io.snowraft.internal.http.Trust;
 import java.time.Duration;
@@ -86,12 +87,12 @@ public final class ClientBuilder {
         return this;
     }
 
-    /** Sets the time limit of a call, all tries included; 10 s by default. */
+    /** Sets the time limit of a call, all tries included, greater than 0; 10 s by default. More than 365 days count as 365 days. */
     public ClientBuilder timeout(Duration limit) {
         if (limit.isNegative() || limit.isZero()) {
             throw Answers.invalid("timeout " + limit + ": must be greater than 0");
         }
-        timeout = limit;
+        timeout = limit.compareTo(Deadline.LONGEST) > 0 ? Deadline.LONGEST : limit;
         return this;
     }
 

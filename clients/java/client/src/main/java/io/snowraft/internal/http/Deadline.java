@@ -7,11 +7,12 @@ import java.util.concurrent.TimeUnit;
 /** A moment of {@link System#nanoTime()}. */
 public record Deadline(long nanos) {
     /** The longest time that a deadline counts; it keeps sums within 64 bits. */
-    private static final Duration LONGEST = Duration.ofDays(365);
+    public static final Duration LONGEST = Duration.ofDays(365);
 
-    /** Returns the deadline after a time from now. */
+    /** Returns the deadline after a time from now, which has passed if the time is not positive. */
     public static Deadline after(Duration time) {
-        return new Deadline(System.nanoTime() + (time.compareTo(LONGEST) > 0 ? LONGEST : time).toNanos());
+        Duration counted = time.isNegative() ? Duration.ZERO : time.compareTo(LONGEST) > 0 ? LONGEST : time;
+        return new Deadline(System.nanoTime() + counted.toNanos());
     }
 
     /** Returns the earlier of this deadline and the one after a time from now. */

@@ -176,7 +176,7 @@ public final class Issuer {
     /** Reports whether a problem is known to last beyond a deadline. */
     private static boolean isLate(SnowraftException e, Deadline deadline) {
         boolean known = e.reason() == Reason.WORKERS_EXHAUSTED || e.reason() == Reason.FENCED || e.reason() == Reason.CLOCK_BEHIND;
-        return known && e.retryAfter().toNanos() > deadline.left();
+        return known && e.retryAfter().compareTo(Duration.ofNanos(deadline.left())) > 0;
     }
 
     /**
