@@ -27,4 +27,11 @@ public record SnowraftProperties(@DefaultValue List<String> addresses, @DefaultV
         @DefaultValue("false") boolean systemTrust, @DefaultValue("false") boolean clearText, @DefaultValue("10s") Duration timeout,
         @DefaultValue("default") String layout, @DefaultValue("") String holder, @DefaultValue("1") int lanes,
         @DefaultValue("false") boolean failFast, @DefaultValue("10s") Duration readyTimeout) {
+    /** Returns the settings without the token. */
+    @Override
+    public String toString() {
+        return "SnowraftProperties[addresses=" + addresses + ", token=" + (token.isEmpty() ? "" : "******") + ", tokenFile=" + tokenFile + ", caFile="
+                + caFile + ", systemTrust=" + systemTrust + ", clearText=" + clearText + ", timeout=" + timeout + ", layout=" + layout + ", holder="
+                + holder + ", lanes=" + lanes + ", failFast=" + failFast + ", readyTimeout=" + readyTimeout + "]";
+    }
 }
