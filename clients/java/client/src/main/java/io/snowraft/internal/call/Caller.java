@@ -21,6 +21,8 @@ public final class Caller {
     /** The pause after the first round in which all members failed; it doubles up to the longest one. */
     private static final Duration FIRST_PAUSE = Duration.ofMillis(10);
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(500);
+    /** The limit up to which the time of a try doubles with each round. */
+    private static final Duration LONGEST_TRY = Duration.ofHours(1);
 
     private final Standing standing;
     private final Pool pool;
@@ -108,7 +110,7 @@ public final class Caller {
             }
             backOff(tries, pause, deadline);
             tries.nextRound();
-            limit = limit == null ? null : limit.multipliedBy(2);
+            limit = limit == null ? null : min(limit.multipliedBy(2), LONGEST_TRY);
             pause = min(pause.multipliedBy(2), LONGEST_PAUSE);
         }
     }
