@@ -49,7 +49,7 @@ class Cohort<A> {
 
 /** Batch is a shared request and those that wait for its answer. */
 class Batch<A> {
-  readonly cohorts = new Set<Cohort<A>>();
+  readonly cohorts: Cohort<A>[] = [];
   callers = 0;
   count = 0;
   #begun = false;
@@ -72,14 +72,14 @@ class Batch<A> {
       }
     }
     const cohort: Cohort<A> = new Cohort<A>(deadline, () => this.#late(cohort));
-    this.cohorts.add(cohort);
+    this.cohorts.push(cohort);
     return cohort;
   }
 
   /** Ends a cohort whose time has passed. Before the request, nothing is requested for it. */
   #late(cohort: Cohort<A>): void {
     if (!this.#begun) {
-      this.cohorts.delete(cohort);
+      this.cohorts.splice(this.cohorts.indexOf(cohort), 1);
       this.callers -= cohort.callers;
       this.count -= cohort.count;
     }
@@ -89,7 +89,7 @@ class Batch<A> {
   /** Gives each cohort its part of the answer, and returns the deadline of the request, which is the latest one. */
   begin(): number {
     this.#begun = true;
-    const deadline = Math.max(...[...this.cohorts].map((cohort) => cohort.deadline));
+    const deadline = Math.max(...this.cohorts.map((cohort) => cohort.deadline));
     let offset = 0;
     for (const cohort of this.cohorts) {
       cohort.offset = offset;
