@@ -204,7 +204,7 @@ export class Client {
 
   /**
    * Closes the generators, buffers and blocks of the client, and the connections. Calls in progress and later calls fail with
-   * CLOSED. It rejects if a worker or numbers could not be returned to the cluster.
+   * CLOSED; if the error says unknown, the call may have had an effect. It rejects if a worker or numbers could not be returned to the cluster.
    */
   async close(options: CallOptions = {}): Promise<void> {
     timeoutOf(options, defaultTimeoutMs); // with an invalid one, nothing is closed

@@ -142,6 +142,9 @@ function explain(error: Error): string {
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return "the host name is unknown";
+    case "EPROTO":
+    case "ERR_SSL_WRONG_VERSION_NUMBER":
+      return "the TLS connection broke";
     case "ECONNRESET":
     case "EPIPE":
       return "the connection was closed";

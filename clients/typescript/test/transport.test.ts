@@ -165,7 +165,7 @@ test("bytes that are no TLS, in the place of an answer, do not show that nothing
     };
   });
   const { address } = await peer(() => undefined, proxy);
-  await assert.rejects(transport(trustOf({ pin: ca.pin })).send(address, request("/a")), failure(/./, {}));
+  await assert.rejects(transport(trustOf({ pin: ca.pin })).send(address, request("/a")), failure(/the TLS connection broke/, {}));
   assert.equal(server.reads.length, 1);
   const clear = await peer((_, socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
   await assert.rejects(
