@@ -14,9 +14,11 @@ from . import _requests as requests
 from ._granter import MemberGranter
 from ._lane import Lane, Outlook, Rest, window_ended
 from ._methods import Method
+from ._threads import start
 from ._watch import Limits, Watch
 from .clock import Clock
 from .errors import SnowraftError, closed, invalid
+from .layout import Layout
 
 if TYPE_CHECKING:
     from .client import Client
@@ -53,14 +55,13 @@ class Life:
         return Life(self._client, self._layout, self._holder, self._count, clock, changed)
 
     def start(self) -> None:
-        """Starts the threads, which ends the wait for a layout and a window."""
-        self._spawn("open", self._open)
-        self._spawn("clock", self._judge)
-
-    def _spawn(self, name: str, target: Any, *args: Any) -> threading.Thread:
-        thread = threading.Thread(target=target, args=args, name=f"snowraft-{name}", daemon=True)
-        thread.start()
-        return thread
+        """Starts the threads, which ends the wait for a layout and a window. A life that did not start cannot be used."""
+        try:
+            start("clock", self._judge)  # first: nothing is issued without it
+            start("open", self._open)
+        except BaseException:
+            self._stop.set()
+            raise
 
     def _call(self, method: Method, body: dict[str, Any], timeout: float) -> dict[str, Any]:
         return self._client._call(method, body=body, timeout=timeout)
@@ -73,36 +74,50 @@ class Life:
         return Outlook(grant=True, error=window_ended(0, problem))
 
     def _open(self) -> None:
-        """Requests the layout and opens the lanes. Tries until it succeeds or the generator is closed."""
+        """Opens the lanes, and runs the last one. Tries until it succeeds or the generator is closed."""
         pause = _FIRST_PAUSE
         while not self._stop.is_set():
             try:
-                layout = self._client._run(requests.get_layout(self._client._core, self._layout, _LAYOUT_TIMEOUT, self._failed))
-                try:
-                    layout.check_issues(max(self.watch.now().wall, layout.epoch_ms))
-                except ValueError as e:
-                    raise invalid(str(e)) from None
+                lane, wake = self._open_lanes(self._request_layout())
             except SnowraftError as error:
                 self._note(error)
-                self._stop.wait(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
-                continue
-            break
-        else:
-            return
-        with self._changed:
-            if self._stop.is_set():
-                return
-            self._runners.append(threading.current_thread())
-            for index in range(self._count):
-                wake = threading.Event()
-                self._wakes.append(wake)
+            except Exception as e:  # a bug must not end the attempts silently
+                log.exception("lanes not opened; retrying")
+                self._note(SnowraftError(f"lanes not opened: {e}", reason=reasons.INTERNAL))
+            else:
+                return self._run(lane, wake)
+            self._stop.wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _request_layout(self) -> Layout:
+        """Requests the layout. Raises an error if this client can issue no ID of it."""
+        layout = self._client._run(requests.get_layout(self._client._core, self._layout, _LAYOUT_TIMEOUT, self._failed))
+        try:
+            layout.check_issues(max(self.watch.now().wall, layout.epoch_ms))
+        except ValueError as e:
+            raise invalid(str(e)) from None
+        return layout
+
+    def _open_lanes(self, layout: Layout) -> tuple[Lane, threading.Event]:
+        """Opens the lanes that are missing, each with a thread. Returns the last one, which this thread runs."""
+        with self._changed:  # close waits for these threads
+            while not self._stop.is_set():
+                index, wake = len(self.lanes), threading.Event()
                 holder = f"{self._holder}/{index}"
-                self.lanes.append(Lane(layout, holder, self._granter, self.watch, self._changed, wake.set))
-            for index, lane in enumerate(self.lanes[1:], 1):  # under the lock: close waits for these threads
-                self._runners.append(self._spawn(f"lane-{index}", self._run, lane, self._wakes[index]))
-            self._changed.notify_all()
-        self._run(self.lanes[0], self._wakes[0])
+                lane = Lane(layout, holder, self._granter, self.watch, self._changed, wake.set)
+                last = index == self._count - 1
+                self.lanes.append(lane)  # before its thread starts, so that a seal reaches it
+                try:
+                    runner = threading.current_thread() if last else start(f"lane-{index}", self._run, lane, wake)
+                except BaseException:
+                    self.lanes.pop()
+                    raise
+                self._wakes.append(wake)
+                self._runners.append(runner)
+                if last:
+                    self._changed.notify_all()
+                    return lane, wake
+        raise closed("generator")
 
     def _failed(self, error: SnowraftError) -> None:
         """Notes the error of a try, after which others may follow. Raises an error if the generator is closed."""
@@ -143,6 +158,8 @@ class Life:
                     self._query()
                 except SnowraftError:
                     pass  # no member answers, or the token lacks cluster:read: grants show the observed clock too
+                except Exception:  # a bug must not end the checks silently
+                    log.exception("clock of a member not learned; retrying")
             with self._changed:
                 self.watch.tick()
             self._stop.wait(_CHECK_EVERY)

@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from . import _requests as requests
 from ._answers import Block
 from ._running import may_wait
 from ._store import Store
+from ._threads import start
 from ._watch import Reading
 from .clock import SystemClock
 from .errors import SnowraftError, check_count, closed, invalid
@@ -135,13 +137,12 @@ class Blocks:
             self._used = True
             self._look(deadline if waits else 0.0)
             if self._recent and (numbers := self._store.serve(count, now := _now())):
-                if self._store.due(now, self._fetching is not None):
-                    self._request()
+                self._prefetch(now)
                 return numbers
+            self._request()
             waiter = _Waiter(count)
             self._waiting.append(waiter)
             self._waited += 1
-            self._request()
             while waits and waiter in self._waiting and (left := deadline - time.monotonic()) > 0:
                 self._changed.wait(left)
             if waiter in self._waiting:
@@ -162,8 +163,8 @@ class Blocks:
     def _look(self, deadline: float) -> None:
         """Waits for the first look after a pause, and starts the looks. Requires the lock."""
         if not self._recent and not self._looking:
+            start("sequence", self._watch)
             self._looking = True
-            threading.Thread(target=self._watch, name="snowraft-sequence", daemon=True).start()
         while not self._recent and (left := deadline - time.monotonic()) > 0:
             self._changed.wait(left)
             self._check_open()
@@ -200,8 +201,13 @@ class Blocks:
     def _request(self) -> None:
         """Starts to request a block. Requires the lock."""
         if self._fetching is None and not self._closed:
-            self._fetching = threading.Thread(target=self._fetch, name="snowraft-blocks", daemon=True)
-            self._fetching.start()
+            self._fetching = start("blocks", self._fetch)
+
+    def _prefetch(self, now: Reading) -> None:
+        """Starts to request the next block if it is due. Without a thread, the next call tries. Requires the lock."""
+        if self._store.due(now, self._fetching is not None):
+            with suppress(SnowraftError):
+                self._request()
 
     def _fetch(self) -> None:
         """Requests blocks, one after another, until no caller waits."""
@@ -239,8 +245,7 @@ class Blocks:
                 if self._waiting and not self._closed:
                     continue
                 self._fetching = None
-                if not self._closed and self._store.due(now, False):
-                    self._request()
+                self._prefetch(now)
                 return
 
     def _outdated(self) -> SnowraftError:

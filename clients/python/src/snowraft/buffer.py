@@ -16,6 +16,7 @@ from . import _reasons as reasons
 from . import _requests as requests
 from ._answers import IDs
 from ._running import may_wait
+from ._threads import start
 from .errors import SnowraftError, closed, invalid
 
 if TYPE_CHECKING:
@@ -107,8 +108,7 @@ class Buffer:
     def _start_once(self) -> None:
         """Starts the thread if there is none. Requires the lock."""
         if self._thread is None and not self._closed:
-            self._thread = threading.Thread(target=self._run, name="snowraft-buffer", daemon=True)
-            self._thread.start()
+            self._thread = start("buffer", self._run)
 
     def next(self, timeout: float | None = None) -> int:
         """Returns an ID from memory.

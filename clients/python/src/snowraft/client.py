@@ -17,6 +17,7 @@ from ._core import Answer, Core, Flow
 from ._methods import Method
 from ._options import Options
 from ._requests import SequenceInfo
+from ._threads import start
 from ._transport import Transport
 from .blocks import Blocks
 from .buffer import Buffer
@@ -118,7 +119,10 @@ class Client:
         with self._lock:
             first, self._looking = not self._looking, True
         if first:
-            threading.Thread(target=self._follow, name="snowraft-members", daemon=True).start()
+            try:
+                start("members", self._follow)
+            except SnowraftError:
+                self._looking = False  # the next call tries again
 
     def _follow(self) -> None:
         """Follows the membership until the client is closed."""
@@ -194,7 +198,7 @@ class Client:
             raise closed()
         generator = Generator(self, layout, holder, lanes, clock or SystemClock(), no_wait, lazy)
         self._open.append(generator)  # from here on, a seal reaches it
-        generator._start()
+        self._start(generator)
         return generator
 
     def blocks(self, sequence: str, *, first: int = 100, refresh: float = 3.0) -> Blocks:
@@ -231,8 +235,15 @@ class Client:
             raise closed()
         buffer = Buffer(self, layout, size, max_size, span, age, no_wait)
         self._open.append(buffer)  # from here on, a seal reaches it
-        buffer._start()
+        self._start(buffer)
         return buffer
+
+    def _start(self, opened: Generator | Buffer) -> None:
+        try:
+            opened._start()
+        except BaseException:
+            self._forget(opened)
+            raise
 
     def _forget(self, opened: Generator | Blocks | Buffer) -> None:
         if opened in self._open:

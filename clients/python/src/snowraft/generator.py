@@ -108,8 +108,13 @@ class Generator:
 
     def _start(self) -> None:
         """Starts the threads, unless the generator is lazy."""
-        if not self._idle:
+        if self._idle:
+            return
+        try:
             self._life.start()
+        except BaseException:
+            self._idle = True  # the next call begins again
+            raise
 
     def _wake(self) -> None:
         """Starts an idle generator: a lazy one, or that of a child after a fork."""
