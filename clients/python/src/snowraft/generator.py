@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import socket
 import threading
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from . import _image
+from . import _at_exit, _image
 from . import _reasons as reasons
 from ._lane import Lane, Outlook, window_ended
 from ._lease import Lease
@@ -94,6 +93,8 @@ class Generator:
         self._begin()
         self._idle = lazy
         _image.inherit(self)
+        if lazy:
+            _at_exit.close_at_exit(self)
 
     def _renew(self) -> None:
         """Makes the locks. While threads use them, nothing replaces them."""
@@ -124,9 +125,9 @@ class Generator:
                 raise closed("generator")
             if self._idle:
                 self._begin()
-                self._start()
                 if self._lazy:
-                    atexit.register(self._exit)
+                    _at_exit.in_this_process()
+                self._start()
 
     def _exit(self) -> None:
         """Closes the generator, and logs an error."""
@@ -332,10 +333,9 @@ class Generator:
         with self._reviving, self._changed:
             first, self._closed = not self._closed, True
             self._changed.notify_all()
+        self._client._forget(self)
         if not first or self._idle:
             return
-        atexit.unregister(self._exit)
-        self._client._forget(self)
         self._life.close(self._client.timeout if timeout is None else timeout)
 
     def __enter__(self) -> Generator:
