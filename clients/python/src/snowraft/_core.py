@@ -19,6 +19,7 @@ from . import _reasons as reasons
 from ._http11 import TLS_PORT, Request, Response
 from ._methods import Method
 from ._receipt import Receipts
+from ._running import time_limit
 from ._standing import Standing
 from ._tls import Secured, Trust
 from .errors import SnowraftError, malformed
@@ -104,7 +105,7 @@ class Core:
             path += "?" + urlencode(query)
         content = None if body is None else json.dumps(body).encode("utf-8")
         began = time.monotonic()
-        deadline = began + (self.timeout if timeout is None else timeout)
+        deadline = began + (self.timeout if timeout is None else time_limit(timeout))
         limit = method.try_timeout + count * methods.PER_ID if method.try_timeout else 0.0
         large = count > methods.QUICK_COUNT
         pause, tries = _FIRST_PAUSE, _Tries(method)

@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Iterable
 
 from ._core import Core
+from ._running import time_limit
 from ._standing import Standing, parse_address
 from ._tls import trust
 from .hooks import Hooks
@@ -31,9 +32,7 @@ class Options:
         self.addresses = list(dict.fromkeys(map(_complete, addresses)))
         if not self.addresses:
             raise ValueError("no address of a member: expected host:port")
-        if not isinstance(timeout, (int, float)) or not timeout > 0:
-            raise ValueError(f"timeout {timeout!r}: must be a number of seconds greater than 0")
-        self.timeout = timeout
+        self.timeout = time_limit(timeout)
         self.trust = trust(token, ca, pin, tls)
         self.hooks = hooks or Hooks()
 

@@ -17,7 +17,7 @@ from . import _image
 from . import _reasons as reasons
 from . import _requests as requests
 from ._answers import Block
-from ._running import may_wait
+from ._running import may_wait, time_limit
 from ._store import Store
 from ._threads import start
 from ._watch import Reading
@@ -74,10 +74,10 @@ class Blocks:
 
     def __init__(self, client: Client, name: str, first: int, refresh: float) -> None:
         check_count(first, "numbers in the first block")
-        if refresh < 0.1:
+        if not refresh >= 0.1:
             raise invalid(f"refresh interval of {refresh} s: expected at least 0.1 s")
         self.name = name
-        self._client, self._first, self._refresh = client, first, refresh
+        self._client, self._first, self._refresh = client, first, time_limit(refresh)
         self._closed = False
         self._begin()
         _image.inherit(self)
@@ -130,7 +130,7 @@ class Blocks:
                 return numbers
 
     def _take(self, count: int, timeout: float | None) -> Numbers:
-        deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
+        deadline = time.monotonic() + (self._client.timeout if timeout is None else time_limit(timeout, zero=True))
         waits = may_wait(timeout)
         with self._changed:
             self._check_open()
@@ -299,6 +299,7 @@ class Blocks:
 
         Raises SnowraftError if the rest was not returned; it stays unused.
         """
+        limit = self._client.timeout if timeout is None else time_limit(timeout)
         _image.own(self)
         with self._changed:
             if self._closed:
@@ -308,7 +309,6 @@ class Blocks:
             fetching = self._fetching
         self._stop.set()
         self._client._forget(self)
-        limit = self._client.timeout if timeout is None else timeout
         if fetching:  # the block on its way would be lost otherwise
             fetching.join(limit)
         with self._changed:

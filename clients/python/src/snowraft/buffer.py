@@ -15,7 +15,7 @@ from . import _image
 from . import _reasons as reasons
 from . import _requests as requests
 from ._answers import IDs
-from ._running import may_wait
+from ._running import may_wait, time_limit
 from ._threads import start
 from .errors import SnowraftError, closed, invalid
 
@@ -71,7 +71,7 @@ class Buffer:
     ) -> None:
         if not 1 <= least <= most <= 100_000_000:
             raise invalid(f"buffer of {least} to {most} IDs: expected 1 to 100000000, in this order")
-        if not 0 < span <= age / 2:
+        if not 0 < span <= age / 2 < math.inf:
             raise invalid(f"span of {span} s: expected more than 0, and at most half of the age of {age} s")
         self._client, self._layout = client, layout
         self._least, self._most, self._span, self._age, self._no_wait = least, most, span, age, no_wait
@@ -143,7 +143,7 @@ class Buffer:
         return id
 
     def _await(self, timeout: float | None) -> int:
-        deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
+        deadline = time.monotonic() + (self._client.timeout if timeout is None else time_limit(timeout, zero=True))
         waits = may_wait(timeout) and not self._no_wait
         with self._changed:
             self._start_once()
@@ -170,7 +170,7 @@ class Buffer:
     def ready(self, timeout: float | None = None) -> None:
         """Waits until the buffer has an ID, and takes none. Raises as ``next`` does."""
         _image.own(self)
-        deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
+        deadline = time.monotonic() + (self._client.timeout if timeout is None else time_limit(timeout, zero=True))
         with self._changed:
             self._start_once()
             while not self._chunks:

@@ -46,7 +46,8 @@ class Client:
     :param pin: pin of the cluster, instead of the one in the token.
     :param tls: True for TLS with the trust of the system, an ``ssl.SSLContext`` for TLS of your own, False for clear text
         even with a token, where something else encrypts.
-    :param timeout: limit in seconds of calls that are given none, all tries included.
+    :param timeout: limit in seconds of calls that are given none, all tries included. All limits are greater than 0, except
+        that nothing in memory waits with 0. Those above 1,000,000 count as 1,000,000.
     :param hooks: functions that report calls, for metrics.
 
     It starts nothing before its first call. Then a daemon thread learns of members. Close the client, or use it in a

@@ -17,7 +17,7 @@ from . import _reasons as reasons
 from ._lane import Lane, Outlook, window_ended
 from ._lease import Lease
 from ._life import Life
-from ._running import may_wait
+from ._running import may_wait, time_limit
 from .clock import Clock
 from .errors import SnowraftError, check_count, closed, invalid
 
@@ -193,7 +193,7 @@ class Generator:
     def take(self, count: int, timeout: float | None = None) -> list[int]:
         """Returns count IDs, 1 to 1,000,000. Those of one lane ascend. It waits and raises as ``next`` does."""
         check_count(count, "IDs")
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else time.monotonic() + time_limit(timeout, zero=True)
         found: list[int] = []
         page = _image.own(self)
         while len(found) < count or not page[0]:
@@ -208,6 +208,8 @@ class Generator:
         """Takes cells from any lane, or waits until a lane has some."""
         if after < 0:
             raise invalid(f"after {after}: expected an ID or 0")
+        if timeout is not None:
+            timeout = time_limit(timeout, zero=True)
         patience: int | None = None  # monotonic ms until which it waits for a window
         began = 0
         while True:
@@ -293,8 +295,9 @@ class Generator:
         It issues no ID. In a child after a fork, it starts to lease workers of its own. Raises SnowraftError: at once if
         waiting does not help, as for UNKNOWN_LAYOUT and PERMISSION_DENIED, otherwise with the last reason.
         """
+        limit = self._client.timeout if timeout is None else time_limit(timeout, zero=True)
         self._wake()
-        deadline = time.monotonic() + (self._client.timeout if timeout is None else timeout)
+        deadline = time.monotonic() + limit
         while (error := self.problem()) is not None:
             left = deadline - time.monotonic()
             if error.reason in reasons.LASTING or left <= 0:
@@ -329,6 +332,7 @@ class Generator:
 
         Raises SnowraftError if a worker was not released within timeout seconds. It becomes free when its window ends.
         """
+        limit = self._client.timeout if timeout is None else time_limit(timeout, zero=True)
         _image.own(self)
         with self._reviving, self._changed:
             first, self._closed = not self._closed, True
@@ -336,7 +340,7 @@ class Generator:
         self._client._forget(self)
         if not first or self._idle:
             return
-        self._life.close(self._client.timeout if timeout is None else timeout)
+        self._life.close(limit)
 
     def __enter__(self) -> Generator:
         return self

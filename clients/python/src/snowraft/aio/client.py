@@ -49,7 +49,7 @@ class Client:
     ) -> None:
         self._memory = SyncClient(addresses, token=token, ca=ca, pin=pin, tls=tls, timeout=timeout, hooks=hooks)
         self._core = self._memory._core  # what is known of members is known to both
-        self.timeout = timeout
+        self.timeout = self._memory.timeout
         self._transport = AsyncTransport()
         self._page = _image.mark()
         self._loop: asyncio.AbstractEventLoop | None = None
