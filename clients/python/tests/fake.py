@@ -132,7 +132,7 @@ class Member:
 
     def _one(self, stream: Any, number: int) -> bool:
         first = stream.readline().split()
-        if len(first) != 3:
+        if len(first) != 3 or not first[2].startswith(b"HTTP/"):  # such as TLS
             return False
         headers: dict[str, str] = {}
         while line := stream.readline().strip():
