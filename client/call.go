@@ -24,6 +24,7 @@ type call struct {
 	round    []*Error // errors of the current round, in which each member is called once
 	former   []*Error // errors of the previous round
 	before   *Error   // most specific error of all previous rounds
+	unknown  *Error   // last try whose outcome is unknown; nil: none
 	began    time.Time
 }
 
@@ -80,6 +81,16 @@ func (c *call) finalError(e *Error) error {
 		return e
 	}
 	return c.withOthers(e)
+}
+
+// closed returns the error of a call whose client was closed.
+func (c *call) closed() error {
+	if c.unknown == nil {
+		return ErrClosed
+	}
+	e := *c.unknown
+	e.cause = ErrClosed
+	return c.withOthers(&e)
 }
 
 // givesUp reports whether a one-shot call ends with this round: no member expects to answer in a

@@ -62,18 +62,24 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 	call := newCall(ctx, c, method, req, opts)
 	limit, pause := call.policy.tryTimeout, firstPause
 	before, _ := ctx.Value(formerKey{}).(*former)
+	if before != nil && before.member != "" {
+		call.unknown = c.explained(errSlow, before.member)
+	}
 	for ; ; before = nil {
 		t, err := call.attempt(ctx, before, limit, reply)
 		if err == nil {
 			return nil
 		}
-		if c.life.Err() != nil {
-			return ErrClosed
-		}
 		member, others := t.chosen()
 		e := c.explained(err, member)
 		e.careful = !call.policy.harmless
 		sent := member != "" && !e.Unsent
+		if sent && e.unknown() {
+			call.unknown = e
+		}
+		if c.life.Err() != nil {
+			return call.closed()
+		}
 		interrupted := ctx.Err()
 		if interrupted == nil || call.before == nil && (c.opts.oneShot || len(call.round) == 0) {
 			call.addError(e)
@@ -93,7 +99,7 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 		}
 		// All available members have failed.
 		if err := c.backOff(ctx, pause, call.mostSpecific()); c.life.Err() != nil {
-			return ErrClosed
+			return call.closed()
 		} else if err != nil {
 			return call.failure(err)
 		}

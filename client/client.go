@@ -152,8 +152,8 @@ func entry[T any](c *Client, all map[string]*T, name string, create func() *T) *
 	return all[name]
 }
 
-// Close closes the connections. Calls in progress and later calls fail with ErrClosed; closing twice is
-// harmless. Close generators, buffers and blocks first, so that generators and blocks can return what they hold to
+// Close closes the connections. Calls in progress and later calls fail with an error that matches ErrClosed; closing twice
+// is harmless. Close generators, buffers and blocks first, so that generators and blocks can return what they hold to
 // the cluster.
 func (c *Client) Close() (err error) {
 	c.closing.Do(func() {

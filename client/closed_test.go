@@ -37,6 +37,38 @@ func TestClosedClient(t *testing.T) {
 	})
 }
 
+// A call that a member got before Close has an unknown outcome, unlike one that was never sent.
+func TestClosedDuringCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakes(t, 1)
+		f.members[0].numbers.takes.Store(int64(time.Hour))
+		for what, call := range map[string]func(*Client) error{
+			"a change": func(c *Client) error { _, err := c.Sequence("s").SetNext(t.Context(), 5); return err },
+			"a number": func(c *Client) error { _, err := c.Sequence("s").Next(t.Context()); return err },
+		} {
+			c := f.client(f.addrs())
+			f.warm(c)
+			asked := f.members[0].numbers.asked.Load()
+			failed := make(chan error)
+			go func() { failed <- call(c) }()
+			until(t, "the member has the request", func() bool { return f.members[0].numbers.asked.Load() > asked })
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			err := <-failed
+			e, unknown := errors.AsType[*Error](err)
+			if !errors.Is(err, ErrClosed) || errors.Is(err, context.Canceled) || !unknown || e.Unsent || e.Repeatable() || e.Member != f.members[0].addr {
+				t.Errorf("%s: %#v: %v", what, err, err)
+			}
+			t.Log(err)
+			if err := call(c); err != ErrClosed { //nolint:errorlint // an *Error also matches
+				t.Errorf("%s after Close: %v", what, err)
+			}
+		}
+	})
+}
+
 // The gRPC codes of forwarded errors distinguish a canceled caller from a passed deadline.
 func TestCodesOfInterruptedCalls(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,8 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// ErrClosed is the error of all calls after Close: the Client, or an object created from it, was closed.
+// ErrClosed is the error of all calls after Close: the Client, or an object created from it, was closed. If an [*Error] matches
+// it, the call was in progress, and a member may have done it.
 var ErrClosed = errors.New("client: closed")
 
 // Conditions of an [Error], to be matched with errors.Is. Each except ErrUnavailable is a reason of docs/errors.md, which
@@ -109,7 +110,7 @@ type Error struct {
 	message string
 	code    codes.Code
 	from    error    // original error with all details; nil if this package created the error
-	cause   error    // the context's error, which prevented a further try; may be nil
+	cause   error    // the context's error or ErrClosed, which prevented a further try; may be nil
 	foreign bool     // the answer did not come from a member
 	careful bool     // a repetition may do harm if the request was done
 	also    []*Error // errors of other members that were called
@@ -178,6 +179,9 @@ func (e *Error) Repeatable() bool {
 // repeat returns the entry of the table of reasons. Without a reason, it decides by the code: the call was interrupted or
 // refused.
 func (e *Error) repeat() rpc.Repeat {
+	if errors.Is(e.cause, ErrClosed) {
+		return rpc.RepeatNo
+	}
 	if r, ok := rpc.ReasonOf(e.Reason); ok {
 		return r.Repeat
 	}
@@ -190,7 +194,13 @@ func (e *Error) repeat() rpc.Repeat {
 	return rpc.RepeatNo
 }
 
-// Unwrap returns the error of the context that ended the call; nil if no context did.
+// unknown reports whether the member may have done the request, if it was sent.
+func (e *Error) unknown() bool {
+	r, ok := rpc.ReasonOf(e.Reason)
+	return e.Reason == "" || ok && r.MayBeDone()
+}
+
+// Unwrap returns the error of the context that ended the call, or ErrClosed; nil if neither ended it.
 func (e *Error) Unwrap() error { return e.cause }
 
 // As sets the target to the complete error of the member, for lanes, or to the cause of an unsent request.

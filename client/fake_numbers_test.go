@@ -30,6 +30,14 @@ func (n *numbersOfFake) NextNumbers(ctx context.Context, req *snowraftv1.NextNum
 	return &snowraftv1.NextNumbersResponse{First: n.of.of.last.Add(count) - count + 1, Count: req.GetCount(), Increment: 1}, nil
 }
 
+// SetNext takes as long as other requests.
+func (n *numbersOfFake) SetNext(ctx context.Context, req *snowraftv1.SetNextRequest) (*snowraftv1.SetNextResponse, error) {
+	if _, err := n.NextNumbers(ctx, new(snowraftv1.NextNumbersRequest)); err != nil {
+		return nil, err
+	}
+	return &snowraftv1.SetNextResponse{Sequence: &snowraftv1.Sequence{Name: req.GetSequence()}}, nil
+}
+
 func (n *numbersOfFake) StreamNumbers(stream snowraftv1.SequenceService_StreamNumbersServer) error {
 	var sending sync.Mutex
 	var answers sync.WaitGroup
