@@ -122,7 +122,7 @@ public enum Reason {
     /** A reason that this version does not know; see {@link SnowraftException#reasonName()}. */
     OTHER(Repeat.NO),
 
-    /** The client, or the object made from it, was closed. */
+    /** The client, or the object made from it, was closed. If a request was sent, it may have taken effect. */
     CLOSED(Repeat.NO),
     /** The time limit of the call passed. If a request was sent, it may have taken effect. */
     TIMEOUT(Repeat.BY_METHOD),
