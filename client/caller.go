@@ -104,7 +104,7 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 			return call.failure(err)
 		}
 		call.nextRound()
-		limit, pause = 2*limit, min(2*pause, longestPause)
+		limit, pause = min(2*limit, time.Hour), min(2*pause, longestPause) // no overflow, however long the call lasts
 	}
 }
 
