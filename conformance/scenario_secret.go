@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// rotated replaces the secret of a cluster of its own, whose members show the operator's certificate to clients without a pin.
+// rotated replaces a secret in its own cluster, whose members show the operator's certificate to clients without a pin.
 func rotated(ctx context.Context, p *player) (err error) {
 	c := &cluster{program: p.open.program, dir: filepath.Join(p.dir, p.unique("cluster"))}
 	for _, name := range memberNames {
@@ -130,7 +130,7 @@ func (c *cluster) sign(ctx context.Context) (first, second secret, err error) {
 
 // replace replaces the secrets of all members.
 func (c *cluster) replace(lines ...[]byte) error {
-	if err := os.WriteFile(c.secret+".next", slices.Concat(lines...), 0o600); err != nil {
+	if err := os.WriteFile(c.secret+".next", slices.Concat(lines...), 0o600); err != nil { //nolint:gosec // a file of this suite
 		return err
 	}
 	return os.Rename(c.secret+".next", c.secret)
