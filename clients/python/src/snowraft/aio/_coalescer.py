@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from .._coalescer import MOST_IN_FLIGHT, OVERDUE, WINDOW, Batch, divides
 from ..errors import SnowraftError
+from ._within import within
 
 R = TypeVar("R")
 
@@ -70,6 +71,6 @@ class AsyncCoalescer(Generic[R]):
         if self._turn is None or self._turn.is_set():
             self._turn = asyncio.Event()
         try:
-            await asyncio.wait_for(self._turn.wait(), limit)
-        except (TimeoutError, asyncio.TimeoutError):
+            await within(self._turn.wait(), limit)
+        except TimeoutError:
             pass

@@ -13,6 +13,7 @@ from .._core import NO_ANSWER, NO_CONNECTION, Broken, Exchange, Flow, Pause
 from .._http11 import ClosedError, OtherProtocolError, ProtocolError, Reader, Response
 from .._standing import is_loopback, parse_address
 from .._transport import CLEAR_TEXT, IDLE_LIMIT, MOST_IDLE, READ_SIZE, cut, is_clear, plain, readable
+from ._within import within
 
 T = TypeVar("T")
 
@@ -111,8 +112,8 @@ async def _connect(x: Exchange) -> _Streams:
     context, name = (x.secured.context, x.secured.server_name or host) if x.secured else (None, None)
     try:
         opening = asyncio.open_connection(host, port, ssl=context, server_hostname=name)
-        reader, writer = await asyncio.wait_for(opening, x.connect_until - time.monotonic())
-    except (TimeoutError, asyncio.TimeoutError):
+        reader, writer = await within(opening, x.connect_until - time.monotonic(), lambda streams: streams[1].close())
+    except TimeoutError:
         raise Broken(NO_CONNECTION, sent=False, late=True) from None
     except OSError as e:
         stranger = isinstance(e, ssl.SSLCertVerificationError)
@@ -130,8 +131,8 @@ async def _connect(x: Exchange) -> _Streams:
 async def _converse(streams: _Streams, x: Exchange, kept: bool) -> Response:
     """Sends the request and reads the response."""
     try:
-        return await asyncio.wait_for(_send(streams, x, kept), x.until - time.monotonic())
-    except (TimeoutError, asyncio.TimeoutError):
+        return await within(_send(streams, x, kept), x.until - time.monotonic())
+    except TimeoutError:
         raise Broken(NO_ANSWER, sent=True, late=True) from None
     except OtherProtocolError as e:
         raise Broken(str(e), sent=True, foreign=True) from None
