@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// callTimeout bounds a call of a driver. A driver that needs longer hangs.
-const callTimeout = 60 * time.Second
+// callTimeout bounds a call of a driver, on the slowest machine. A driver that needs longer hangs.
+const callTimeout = 10 * time.Minute
 
 // args holds the arguments of an operation.
 type args map[string]any

@@ -78,7 +78,7 @@ func (s *suite) allKinds(d *driver, c client) (jobs []*job, err error) {
 		of   string
 		with args
 	}{
-		{"IDs", args{"kind": "generator", "name": "g", "threads": 4, "count": share * 8 / 10}},
+		{"IDs", args{"kind": "generator", "name": "g", "threads": 4, "count": share * 89 / 100}},
 		{"IDs", args{"kind": "buffer", "name": "b", "threads": 2, "count": share / 10}},
 		{"IDs", args{"kind": "ids", "name": "c", "threads": 2, "count": share / 100}},
 		{"relaxed numbers", args{"kind": "blocks", "name": "n", "threads": 2, "count": share / 20}},
