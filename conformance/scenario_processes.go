@@ -139,7 +139,8 @@ func workers(_ context.Context, p *player) error {
 	return distinct(all)
 }
 
-// virtualThreads issues in many virtual threads: IDs from memory, and by requests, which make the threads wait.
+// virtualThreads issues in many virtual threads: IDs from memory, and by requests, which make the threads wait. Before, ordinary threads
+// issue, because a thread that waits for the initialization of a class stays pinned.
 func virtualThreads(_ context.Context, p *player) error {
 	if err := p.connect(); err != nil {
 		return err
@@ -149,6 +150,8 @@ func virtualThreads(_ context.Context, p *player) error {
 	}
 	var lists [][]uint64
 	for _, with := range []args{
+		{"kind": "generator", "name": "g", "threads": 50, "count": 5000},
+		{"kind": "ids", "name": "c", "threads": 50, "count": 5000},
 		{"kind": "generator", "name": "g", "threads": 2000, "virtual": true, "count": 200_000},
 		{"kind": "ids", "name": "c", "threads": 1000, "virtual": true, "count": 20_000},
 	} {
