@@ -16,6 +16,7 @@ export class Packer {
   readonly #timeShift: bigint;
   readonly #sequenceDown: number; // sequence / 2^32 * 2^shift is its part in the upper word
   readonly #sequenceUp: number;
+  readonly #isLowest: boolean; // the sequence is in the lower word, and nothing is below it
   #tick = -1;
   #low = 0; // words of all fields but the sequence, at #tick
   #high = 0;
@@ -25,6 +26,7 @@ export class Packer {
     this.#timeShift = BigInt(layout.span("time").shift);
     this.#sequenceUp = 2 ** layout.span("sequence").shift;
     this.#sequenceDown = this.#sequenceUp / two32;
+    this.#isLowest = this.#sequenceUp === 1 && layout.span("sequence").bits <= 32;
   }
 
   /** Returns the ID of a tick and a sequence. */
@@ -34,6 +36,11 @@ export class Packer {
       this.#low = Number(BigInt.asUintN(32, base));
       this.#high = Number(base >> 32n);
       this.#tick = tick;
+      this.#words[high] = this.#high;
+    }
+    if (this.#isLowest) {
+      this.#words[low] = this.#low + sequence;
+      return this.#id[0] as bigint;
     }
     const up = Math.floor(sequence * this.#sequenceDown);
     this.#words[low] = this.#low + (sequence * this.#sequenceUp - up * two32);
