@@ -62,18 +62,19 @@ const ways = {
 
 const next = await ways[name]();
 let last;
-const bench = new Bench({ time: sliceMs, iterations: 1, warmup: false });
-bench.add(name, () => {
+const call = () => {
   for (let i = 0; i < perCall; i++) {
     last = next();
   }
-});
+};
 
 /** measure runs slices for a time, and returns the mean nanoseconds of an ID. */
 async function measure(time) {
   let spent = 0;
   let calls = 0;
   while (spent < time) {
+    const bench = new Bench({ time: sliceMs, iterations: 1, warmup: false }); // one runs once
+    bench.add(name, call);
     const [{ result }] = await bench.run();
     if (result.error !== undefined) {
       throw result.error;
