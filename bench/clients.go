@@ -52,7 +52,7 @@ func (t tool) measure(ctx context.Context, e *env, c comparison) (result *table,
 	return result, err
 }
 
-// built returns an error if there is no file that "make bench-clients" makes.
+// built returns an error if a file of "make bench-clients" is missing.
 func (e *env) built(path ...string) error {
 	if _, err := os.Stat(filepath.Join(append([]string{e.root}, path...)...)); err != nil {
 		return fmt.Errorf("%w: not built; run \"make bench-clients\" first", err)

@@ -54,23 +54,7 @@ class ReleaseTest {
                 return 0;
             }
         };
-        LaneEvents events = new LaneEvents() {
-            @Override
-            public void acquired(int lane, long worker) {
-            }
-
-            @Override
-            public void lost(int lane, long worker) {
-            }
-
-            @Override
-            public void extended(int lane, long worker, long untilMillis) {
-            }
-
-            @Override
-            public void notGranted(int lane, SnowraftException failure) {
-            }
-
+        LaneEvents events = new NoEvents() {
             @Override
             public void notReleased(int lane, long worker, SnowraftException failure) {
                 reasons.add(failure.reason());

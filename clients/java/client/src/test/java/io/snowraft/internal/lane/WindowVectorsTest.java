@@ -62,27 +62,7 @@ class WindowVectorsTest {
             }
             layout = new Layout(l.string("name"), fields, l.int64("unitMs"), 0, l.int64("epochAtMs"), l.uint64("datacenter"), l.int64("spread"), false);
             Caller unused = new Caller(List.of(Address.parse("127.0.0.1:1")), Trust.clearText(false), "", Duration.ofSeconds(1), new ClientListener() { });
-            issuer = new Issuer(layout, "test", 1, this, unused, this, new LaneEvents() {
-                @Override
-                public void acquired(int lane, long worker) {
-                }
-
-                @Override
-                public void lost(int lane, long worker) {
-                }
-
-                @Override
-                public void extended(int lane, long worker, long untilMillis) {
-                }
-
-                @Override
-                public void notGranted(int lane, SnowraftException failure) {
-                }
-
-                @Override
-                public void notReleased(int lane, long worker, SnowraftException failure) {
-                }
-            });
+            issuer = new Issuer(layout, "test", 1, this, unused, this, new NoEvents());
         }
 
         private void set(JsonObject clock) throws JsonException {
