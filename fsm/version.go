@@ -9,7 +9,7 @@ import (
 )
 
 // Version is the newest fsm_version that this build knows.
-const Version = 2
+const Version = 3
 
 // firstVersion is the fsm_version of a state that no RaiseVersion was applied to.
 const firstVersion = 1
@@ -17,6 +17,10 @@ const firstVersion = 1
 // LeaseVersion is the fsm_version from which on holders describe their processes, requests name the range of wanted workers,
 // layouts can be for leases only, and the share of a token can be configured.
 const LeaseVersion = 2
+
+// DocumentVersion is the fsm_version from which on a cluster knows document numbers: calendars of businesses, numbers of
+// earlier periods, templates, gapless sequences, codes, and IDs of the past.
+const DocumentVersion = 3
 
 // kind describes one kind of command to the state machine.
 type kind struct {
