@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,20 +81,14 @@ func (h *host) put(t *testing.T, numbers ...int) {
 	}
 }
 
-// start starts a host over TCP and UDP; without secrets, the host is open.
-func start(t *testing.T, name string, expect int, join []string, numbers ...int) *host {
-	t.Helper()
-	return startAt(t, place{}, name, expect, join, numbers...)
-}
-
-// place describes where hosts run.
+// place is a network in memory, and whether middleboxes stand before the Raft ports there.
 type place struct {
-	network clusterkit.Network                                  // nil: the machine's network
-	front   func(t *testing.T, to string) *clusterkit.Middlebox // starts a middlebox before a Raft port; nil if there is none
+	network clusterkit.Network
+	boxed   bool
 }
 
-// startAt starts a host at a place.
-func startAt(t *testing.T, at place, name string, expect int, join []string, numbers ...int) *host {
+// start starts a host at a place; without secrets, the host is open.
+func start(t *testing.T, at place, name string, expect int, join []string, numbers ...int) *host {
 	t.Helper()
 	h := &host{file: filepath.Join(t.TempDir(), "secret"), log: new(clusterkit.Log)}
 	if len(numbers) > 0 {
@@ -105,18 +98,13 @@ func startAt(t *testing.T, at place, name string, expect int, join []string, num
 			t.Fatal(err)
 		}
 	}
-	listen := new(net.ListenConfig).Listen
-	if at.network != nil {
-		listen = at.network.Listen
-	}
-	listener, err := listen(t.Context(), "tcp", "127.0.0.1:0")
+	listener, err := at.network.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address, heartbeat := listener.Addr().String(), 2*time.Second
-	if at.front != nil {
-		heartbeat *= 3 // also triples the time within which a live leader must open connections again
-		h.box = at.front(t, address)
+	address := listener.Addr().String()
+	if at.boxed {
+		h.box = clusterkit.NewMiddlebox(t, at.network, address)
 		address = h.box.Address
 	}
 	mem := raft.NewInmemStore()
@@ -124,14 +112,11 @@ func startAt(t *testing.T, at place, name string, expect int, join []string, num
 		c.Name, c.Transport, c.RaftListener, c.RaftAddress = name, nil, listener, address
 		c.BootstrapExpect, c.Join, c.Keys = expect, join, h.keys
 		c.Logger = slog.New(slog.NewTextHandler(h.log, nil))
-		if at.network != nil {
-			c.Dial = at.network.DialContext
-			if c.Gossip, c.GossipPort, err = at.network.ListenGossip(c.GossipHost, 0); err != nil {
-				t.Fatal(err)
-			}
+		c.Dial = at.network.DialContext
+		if c.Gossip, c.GossipPort, err = at.network.ListenGossip(c.GossipHost, 0); err != nil {
+			t.Fatal(err)
 		}
-		// Heartbeats and probes are so slow that no member looks dead on a busy machine.
-		c.Timing = Timing{Heartbeat: heartbeat, GossipProbe: 2 * time.Second, Reconcile: 100 * time.Millisecond, PromoteAfter: 100 * time.Millisecond, Rejoin: 200 * time.Millisecond}
+		c.Timing = Timing{Heartbeat: 2 * time.Second, GossipProbe: 2 * time.Second, Reconcile: 100 * time.Millisecond, PromoteAfter: 100 * time.Millisecond, Rejoin: 200 * time.Millisecond}
 	})
 	t.Cleanup(func() {
 		_ = h.Close(context.Background())
@@ -142,19 +127,13 @@ func startAt(t *testing.T, at place, name string, expect int, join []string, num
 	return h
 }
 
-// trio starts a cluster of three hosts. The first host starts last.
-func trio(t *testing.T, numbers ...int) []*host {
+// trio starts a cluster of three hosts at a place.
+func trio(t *testing.T, at place, numbers ...int) []*host {
 	t.Helper()
-	return trioAt(t, place{}, numbers...)
-}
-
-// trioAt starts a cluster of three hosts at a place.
-func trioAt(t *testing.T, at place, numbers ...int) []*host {
-	t.Helper()
-	first := startAt(t, at, "a", 3, nil, numbers...)
+	first := start(t, at, "a", 3, nil, numbers...)
 	hosts := []*host{first}
 	for _, name := range []string{"b", "c"} {
-		hosts = append(hosts, startAt(t, at, name, 3, []string{first.meta().Gossip}, numbers...))
+		hosts = append(hosts, start(t, at, name, 3, []string{first.meta().Gossip}, numbers...))
 	}
 	together(t, hosts)
 	return hosts
@@ -193,78 +172,83 @@ func leaderOf(t *testing.T, hosts []*host) *host {
 // The file changes on the hosts in any order, there and back, and no member loses contact to another.
 func TestRotationLosesNoContact(t *testing.T) {
 	t.Parallel()
-	hosts := trio(t, 0)
-	stop := make(chan struct{})
-	var watching sync.WaitGroup
-	for _, h := range hosts {
-		watching.Go(func() {
-			for {
-				for _, m := range h.Members() {
-					if !m.Alive {
-						t.Errorf("%s lost sight of %s", h.cfg.Name, m.Name)
+	clusterkit.InMemory(t, func(t *testing.T, network clusterkit.Network) {
+		hosts := trio(t, place{network: network}, 0)
+		stop := make(chan struct{})
+		var watching sync.WaitGroup
+		for _, h := range hosts {
+			watching.Go(func() {
+				for {
+					for _, m := range h.Members() {
+						if !m.Alive {
+							t.Errorf("%s lost sight of %s", h.cfg.Name, m.Name)
+							return
+						}
+					}
+					signs := h.keys.Signing().Fingerprint()
+					for _, other := range hosts {
+						knows := slices.Contains(other.keys.Fingerprints(), signs)
+						if !knows && h.keys.Signing().Fingerprint() == signs { // not replaced meanwhile
+							t.Errorf("%s signs with %s, which %s does not know", h.cfg.Name, signs, other.cfg.Name)
+							return
+						}
+					}
+					select {
+					case <-stop:
 						return
+					case <-time.After(5 * time.Millisecond):
 					}
 				}
-				signs := h.keys.Signing().Fingerprint()
-				for _, other := range hosts {
-					knows := slices.Contains(other.keys.Fingerprints(), signs)
-					if !knows && h.keys.Signing().Fingerprint() == signs { // not replaced meanwhile
-						t.Errorf("%s signs with %s, which %s does not know", h.cfg.Name, signs, other.cfg.Name)
-						return
-					}
-				}
-				select {
-				case <-stop:
-					return
-				case <-time.After(5 * time.Millisecond):
-				}
+			})
+		}
+		signing := func(number int) func() bool {
+			return func() bool {
+				return !slices.ContainsFunc(hosts, func(h *host) bool { return !h.keys.Signing().Equal(clusterkit.Secrets[number]) })
 			}
-		})
-	}
-	signing := func(number int) func() bool {
-		return func() bool {
-			return !slices.ContainsFunc(hosts, func(h *host) bool { return !h.keys.Signing().Equal(clusterkit.Secrets[number]) })
 		}
-	}
-	for _, step := range []struct {
-		orders [3]int
-		files  []int
-		signs  int
-	}{
-		{[3]int{2, 0, 1}, []int{0, 1}, 0}, // added below: known to all, and not in use
-		{[3]int{1, 0, 2}, []int{1, 0}, 1},
-		{[3]int{1, 2, 0}, []int{1}, 1},
-		{[3]int{0, 2, 1}, []int{1, 0}, 1},
-		{[3]int{2, 1, 0}, []int{0, 1}, 0},
-		{[3]int{1, 0, 2}, []int{0}, 0},
-	} {
-		for _, i := range step.orders {
-			hosts[i].put(t, step.files...)
-			clusterkit.Eventually(t, fmt.Sprintf("a member leads while the files become %v", step.files), func() bool {
-				_, err := leaderOf(t, hosts).Propose(t.Context(), []byte("x"))
-				return err == nil
-			})
-			clusterkit.Eventually(t, "all hear what "+hosts[i].cfg.Name+" knows", func() bool {
-				return !slices.ContainsFunc(hosts, func(h *host) bool {
-					m, err := h.Member(hosts[i].ID())
-					return err != nil || !slices.Equal(m.Secrets, hosts[i].keys.Fingerprints())
+		for _, step := range []struct {
+			orders [3]int
+			files  []int
+			signs  int
+		}{
+			{[3]int{2, 0, 1}, []int{0, 1}, 0}, // added below: known to all, and not in use
+			{[3]int{1, 0, 2}, []int{1, 0}, 1},
+			{[3]int{1, 2, 0}, []int{1}, 1},
+			{[3]int{0, 2, 1}, []int{1, 0}, 1},
+			{[3]int{2, 1, 0}, []int{0, 1}, 0},
+			{[3]int{1, 0, 2}, []int{0}, 0},
+		} {
+			for _, i := range step.orders {
+				hosts[i].put(t, step.files...)
+				clusterkit.Eventually(t, fmt.Sprintf("a member leads while the files become %v", step.files), func() bool {
+					_, err := leaderOf(t, hosts).Propose(t.Context(), []byte("x"))
+					return err == nil
 				})
-			})
+				clusterkit.Eventually(t, "all hear what "+hosts[i].cfg.Name+" knows", func() bool {
+					return !slices.ContainsFunc(hosts, func(h *host) bool {
+						m, err := h.Member(hosts[i].ID())
+						return err != nil || !slices.Equal(m.Secrets, hosts[i].keys.Fingerprints())
+					})
+				})
+			}
+			clusterkit.Eventually(t, fmt.Sprintf("all sign with %d", step.signs), signing(step.signs))
 		}
-		clusterkit.Eventually(t, fmt.Sprintf("all sign with %d", step.signs), signing(step.signs))
-	}
-	close(stop)
-	watching.Wait()
-	together(t, hosts)
+		close(stop)
+		watching.Wait()
+		together(t, hosts)
+	})
 }
 
 // A member whose file has more secrets than the cluster's file finds the secret that the others use.
 func TestJoinWithAnotherOrder(t *testing.T) {
 	t.Parallel()
-	hosts := trio(t, 0)
-	d := start(t, "d", 0, []string{hosts[1].meta().Gossip}, 1, 0)
-	together(t, append(hosts, d))
-	clusterkit.Eventually(t, "d signs as the others do", func() bool { return d.keys.Signing().Equal(clusterkit.Secrets[0]) })
+	clusterkit.InMemory(t, func(t *testing.T, network clusterkit.Network) {
+		at := place{network: network}
+		hosts := trio(t, at, 0)
+		d := start(t, at, "d", 0, []string{hosts[1].meta().Gossip}, 1, 0)
+		together(t, append(hosts, d))
+		clusterkit.Eventually(t, "d signs as the others do", func() bool { return d.keys.Signing().Equal(clusterkit.Secrets[0]) })
+	})
 }
 
 // A node that the members cannot understand changes nothing, and the logs of both sides show the reason.
@@ -280,28 +264,31 @@ func TestForeignSecretIsExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := start(t, "a", 1, nil, c.cluster...)
-			untilLeader(t, a.Node)
-			d := start(t, "d", 0, []string{a.meta().Gossip}, c.stranger...)
-			for who, said := range map[*host]error{a: c.here, d: c.there} {
-				clusterkit.Eventually(t, who.cfg.Name+" says "+said.Error(), func() bool {
-					return slices.ContainsFunc(who.ForeignPeers(), func(p gossip.ForeignPeer) bool { return p.Address == "127.0.0.1" && p.Problem == said.Error() })
-				})
-			}
-			if err := d.gossip.Join(a.meta().Gossip); !errors.Is(err, c.there) {
-				t.Errorf("join() = %v, want %v", err, c.there)
-			}
-			if _, _, err := a.Contact(t.Context(), d.meta().Gossip); !errors.Is(err, peer.ErrUnreachable) || !errors.Is(err, c.here) {
-				t.Errorf("Contact() = %v, want %v: %v", err, peer.ErrUnreachable, c.here)
-			}
-			for _, h := range []*host{a, d} {
-				if lines := h.log.Lines("peer cannot be understood"); lines != 1 {
-					t.Errorf("%s logged %d lines about the other, want 1:\n%s", h.cfg.Name, lines, h.log)
+			clusterkit.InMemory(t, func(t *testing.T, network clusterkit.Network) {
+				at := place{network: network}
+				a := start(t, at, "a", 1, nil, c.cluster...)
+				untilLeader(t, a.Node)
+				d := start(t, at, "d", 0, []string{a.meta().Gossip}, c.stranger...)
+				for who, said := range map[*host]error{a: c.here, d: c.there} {
+					clusterkit.Eventually(t, who.cfg.Name+" says "+said.Error(), func() bool {
+						return slices.ContainsFunc(who.ForeignPeers(), func(p gossip.ForeignPeer) bool { return p.Address == "127.0.0.1" && p.Problem == said.Error() })
+					})
 				}
-			}
-			if len(a.Members()) != 1 || d.ClusterID() != "" {
-				t.Error("the stranger joined")
-			}
+				if err := d.gossip.Join(a.meta().Gossip); !errors.Is(err, c.there) {
+					t.Errorf("join() = %v, want %v", err, c.there)
+				}
+				if _, _, err := a.Contact(t.Context(), d.meta().Gossip); !errors.Is(err, peer.ErrUnreachable) || !errors.Is(err, c.here) {
+					t.Errorf("Contact() = %v, want %v: %v", err, peer.ErrUnreachable, c.here)
+				}
+				for _, h := range []*host{a, d} {
+					if lines := h.log.Lines("peer cannot be understood"); lines != 1 {
+						t.Errorf("%s logged %d lines about the other, want 1:\n%s", h.cfg.Name, lines, h.log)
+					}
+				}
+				if len(a.Members()) != 1 || d.ClusterID() != "" {
+					t.Error("the stranger joined")
+				}
+			})
 		})
 	}
 }

@@ -64,7 +64,7 @@ func TestLeaderOpensConnectionsAgainAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, b := layer(t, clusterkit.Keys(t, keys...)), layer(t, clusterkit.Keys(t, keys...))
-			box := clusterkit.NewMiddlebox(t, b.listener.Addr().String())
+			box := clusterkit.NewMiddlebox(t, new(clusterkit.Machine), b.listener.Addr().String())
 			var ends [2]*raft.NetworkTransport
 			for i, l := range []layered{a, b} {
 				go func() {

@@ -11,10 +11,21 @@ import (
 	"github.com/snowraft/snowraft/internal/test/memnet"
 )
 
-// Network is the network of a host.
-type Network interface {
+// Streams are the connections of a network.
+type Streams interface {
 	Listen(ctx context.Context, network, address string) (net.Listener, error)
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Machine is the network of this machine.
+type Machine struct {
+	net.ListenConfig
+	net.Dialer
+}
+
+// Network is the network of a host.
+type Network interface {
+	Streams
 	// ListenGossip binds a port for gossip at an IP address, and returns the bound port.
 	ListenGossip(ip string, port int) (memberlist.NodeAwareTransport, int, error)
 }

@@ -1,26 +1,30 @@
 package clusterkit
 
 import (
+	"context"
 	"io"
 	"net"
 	"sync"
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/test/memnet"
 )
 
 // Middlebox forwards connections to an address. It can reset them, and refuse new ones.
 type Middlebox struct {
 	Address string // at which it listens
+	network Streams
 	to      string
 
 	mu       sync.Mutex
 	listener net.Listener
-	conns    []*net.TCPConn
+	conns    []net.Conn
 }
 
-// NewMiddlebox returns a Middlebox before an address, which accepts connections until the test ends.
-func NewMiddlebox(t *testing.T, to string) *Middlebox {
+// NewMiddlebox returns a Middlebox before an address of a network, which accepts connections until the test ends.
+func NewMiddlebox(t *testing.T, network Streams, to string) *Middlebox {
 	t.Helper()
-	box := &Middlebox{Address: "127.0.0.1:0", to: to}
+	box := &Middlebox{Address: "127.0.0.1:0", network: network, to: to}
 	box.Accept(t)
 	t.Cleanup(func() {
 		box.Refuse()
@@ -37,7 +41,7 @@ func (box *Middlebox) Accept(t *testing.T) {
 	if box.listener != nil {
 		return
 	}
-	listener, err := net.Listen("tcp", box.Address)
+	listener, err := box.network.Listen(t.Context(), "tcp", box.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,19 +52,19 @@ func (box *Middlebox) Accept(t *testing.T) {
 			if err != nil {
 				return
 			}
-			box.carry(conn.(*net.TCPConn))
+			box.carry(conn)
 		}
 	}()
 }
 
-func (box *Middlebox) carry(client *net.TCPConn) {
-	server, err := net.Dial("tcp", box.to)
+func (box *Middlebox) carry(client net.Conn) {
+	server, err := box.network.DialContext(context.Background(), "tcp", box.to)
 	if err != nil {
 		_ = client.Close()
 		return
 	}
 	box.mu.Lock()
-	box.conns = append(box.conns, client, server.(*net.TCPConn))
+	box.conns = append(box.conns, client, server)
 	box.mu.Unlock()
 	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
 		go func() {
@@ -85,8 +89,16 @@ func (box *Middlebox) Reset() {
 	box.mu.Lock()
 	defer box.mu.Unlock()
 	for _, c := range box.conns {
-		_ = c.SetLinger(0)
-		_ = c.Close()
+		reset(c)
 	}
 	box.conns = nil
+}
+
+func reset(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+		_ = tcp.Close()
+		return
+	}
+	_ = c.(*memnet.Conn).Reset()
 }
