@@ -60,12 +60,18 @@ final class Lease extends Cells {
      */
     long take(long tick) {
         long p = position;
-        long fresh = tick << bits;
-        if (p > fresh && p < bound(tick) && p < limit && tick >= 0 && tick < ticks && POSITION.compareAndSet(this, p, p + 1)) {
+        // Unsigned, so that a tick before the epoch or beyond the layout, and a closed position, fail too.
+        boolean near = Long.compareUnsigned((p >>> bits) - tick, ahead) <= 0 && Long.compareUnsigned(p, cell(tick)) > 0;
+        if (near && Long.compareUnsigned(p, limit) < 0 && POSITION.compareAndSet(this, p, p + 1)) {
             return p;
         }
+        return takeAny(tick);
+    }
+
+    /** Is {@link #take(long)} for a tick that is new to the lease, and for every refusal. */
+    private long takeAny(long tick) {
         for (;;) {
-            p = position;
+            long p = position;
             long start = candidate(p, tick, 0);
             long refusal = refusal(start, tick);
             if (refusal != 0) {

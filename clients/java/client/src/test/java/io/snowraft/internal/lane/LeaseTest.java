@@ -45,6 +45,35 @@ class LeaseTest {
         assertEquals(8, lease.take(FROM + 1, 0, new long[100], 0));
     }
 
+    /** The fast path of one ID issues only the cell that the rules of every take allow, at any tick. */
+    @Test
+    void oneIdFollowsTheRulesAtEveryTick() {
+        List<Long> ticks = new ArrayList<>(List.of(Long.MIN_VALUE, -1L, 0L, 1L << 59, 1L << 60, 1L << 61, 1L << 62, Long.MAX_VALUE,
+                LAYOUT.ticks() - 1, LAYOUT.ticks()));
+        for (long tick = -10; tick <= 10; tick++) {
+            ticks.add(FROM + tick);
+            ticks.add(tick);
+            ticks.add(Long.MAX_VALUE / 8 + tick);
+        }
+        for (long from : new long[] {0, FROM}) {
+            Lease lease = new Lease(LAYOUT, new Grant(5, 1, from, from + 4, 0, 0), 0, 5);
+            for (int i = 0; i < 40; i++) {
+                for (long tick : ticks) {
+                    long before = lease.position();
+                    long rule = lease.peek(tick, 0);
+                    assertEquals(rule, lease.take(tick), "tick " + tick + " at cell " + before);
+                    if (rule >= 0) {
+                        break;
+                    }
+                }
+            }
+            lease.close();
+            for (long tick : ticks) {
+                assertTrue(lease.take(tick) < 0, "tick " + tick + " after the close");
+            }
+        }
+    }
+
     @Test
     void batchContinuesAtItsIndexAboveTheFloor() {
         Lease lease = lease();
