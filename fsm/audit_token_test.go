@@ -15,6 +15,7 @@ type auditToken struct {
 	expires  int64
 	rate     uint64
 	burst    uint64
+	limit    uint64
 }
 
 // checkActor reports whether a command must be refused because its actor lost the rights that it was judged by.
@@ -51,7 +52,7 @@ func (a *audit) checkTokens(index uint64, cmd *commandv1.Command, r Result) (min
 				return true, nil
 			}
 		}
-		a.tokens[index] = &auditToken{c.GetName(), index, index, c.GetScopes(), c.GetExpiresAtMs(), c.GetRate(), c.GetBurst()}
+		a.tokens[index] = &auditToken{c.GetName(), index, index, c.GetScopes(), c.GetExpiresAtMs(), c.GetRate(), c.GetBurst(), c.GetSequences()}
 	case *commandv1.Command_UpdateToken:
 		c := body.UpdateToken
 		switch t := a.tokens[c.GetId()]; {
@@ -66,6 +67,7 @@ func (a *audit) checkTokens(index uint64, cmd *commandv1.Command, r Result) (min
 				}
 			}
 			t.changed, t.scopes, t.expires, t.rate, t.burst = index, c.GetScopes(), c.GetExpiresAtMs(), c.GetRate(), c.GetBurst()
+			t.limit = c.GetSequences()
 		}
 	case *commandv1.Command_DeleteToken:
 		c := body.DeleteToken
@@ -91,7 +93,7 @@ func (a *audit) compareTokens(s *State) error {
 	for _, r := range s.Tokens(0, maxTokens) {
 		t := a.tokens[r.ID]
 		if t == nil || t.name != r.Name || t.changed != r.Generation || t.expires != r.ExpiresAtMillis ||
-			t.rate != r.Rate || t.burst != r.Burst || !slices.Equal(t.scopes, r.Scopes) {
+			t.rate != r.Rate || t.burst != r.Burst || t.limit != r.Sequences || !slices.Equal(t.scopes, r.Scopes) {
 			return violated("token", "%+v, want %+v", r, t)
 		}
 	}

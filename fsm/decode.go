@@ -30,6 +30,7 @@ const (
 	atGrant
 	atRemoved
 	atToken
+	atTemplate
 	atSequence
 	atAnswer
 	atLeadership
@@ -44,6 +45,7 @@ var follows = [...]struct{ from, to stage }{
 	atGrant:      {atWorker, atGrant},
 	atRemoved:    {atMeta, atRemoved},
 	atToken:      {atMeta, atToken},
+	atTemplate:   {atMeta, atTemplate},
 	atSequence:   {atMeta, atSequence},
 	atAnswer:     {atMeta, atAnswer},
 	atLeadership: {atMeta, atLeadership},
@@ -65,6 +67,8 @@ func (r *snapshotDecoder) add(record *commandv1.SnapshotRecord) error {
 		return r.enterStage(atRemoved, func() error { return r.addRemoved(body.RemovedMember.GetId()) })
 	case *commandv1.SnapshotRecord_Token:
 		return r.enterStage(atToken, func() error { return r.addToken(body.Token) })
+	case *commandv1.SnapshotRecord_Template:
+		return r.enterStage(atTemplate, func() error { return r.addTemplate(body.Template) })
 	case *commandv1.SnapshotRecord_Sequence:
 		return r.enterStage(atSequence, func() error { return r.addSequence(body.Sequence) })
 	case *commandv1.SnapshotRecord_Answer:

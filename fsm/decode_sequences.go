@@ -44,7 +44,8 @@ func (r *snapshotDecoder) addSequence(m *commandv1.SnapshotSequence) error {
 	}
 	if !m.GetDeleted() {
 		s.sequences.put(q)
-	} else if !q.buried() {
+		s.noteBegun(q.spec.template, 1)
+	} else if !q.buried() || !q.used.some && s.version < DocumentVersion {
 		return corrupt("deleted sequence %q is not what deleting leaves", name)
 	} else {
 		s.sequences.deleted.Set(name, q)
@@ -90,8 +91,8 @@ func (q *sequence) alone() bool {
 
 // buried reports whether a sequence is as deleteSequence leaves it.
 func (q *sequence) buried() bool {
-	return q.used.some && q.numbering == q.generation && q.generation > q.incarnation && q.base == q.spec.start && q.granted == 0 &&
-		q.lastFrom == 0 && q.lastToken == 0 && q.spec.timeZone+q.spec.format+q.spec.description == "" &&
+	return q.numbering == q.generation && q.generation > q.incarnation && q.base == q.spec.start && q.granted == 0 &&
+		q.lastFrom == 0 && q.lastToken == 0 && q.spec.timeZone+q.spec.format+q.spec.description+q.spec.template == "" &&
 		(q.frozen || !q.spent)
 }
 

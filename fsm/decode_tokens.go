@@ -21,7 +21,7 @@ func (r *snapshotDecoder) addToken(m *commandv1.SnapshotToken) error {
 	made := &TokenRecord{
 		ID: m.GetId(), Generation: m.GetGeneration(), Name: m.GetName(), Scopes: slices.Clone(m.GetScopes()), CreatedMillis: m.GetCreatedAtMs(),
 		ExpiresAtMillis: m.GetExpiresAtMs(), Rate: m.GetRate(), Burst: m.GetBurst(), narrowed: m.GetNarrowed(),
-		Disabled: m.GetDisabled(),
+		Disabled: m.GetDisabled(), Sequences: m.GetSequences(), Begun: m.GetBegun(),
 	}
 	s.index = max(s.index, made.Generation)
 	if made.ID == 0 {

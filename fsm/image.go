@@ -15,6 +15,7 @@ type image struct {
 	layouts   []layoutImage // sorted by name
 	removed   []string      // oldest first
 	tokens    tokens
+	templates templates
 	sequences sequences
 	answers   []answer // oldest first
 	lineage   lineage
@@ -39,6 +40,7 @@ func (s *State) image() image {
 		last:      s.lastCheckpoint,
 		removed:   s.removed,
 		tokens:    s.tokens,
+		templates: s.templates,
 		sequences: s.sequences,
 		answers:   s.answers.kept(),
 		lineage:   s.lineage,
@@ -58,7 +60,7 @@ func (s *State) image() image {
 }
 
 // imageAlone returns an image that does not change with the state. Workers and sequences are shared until they change;
-// tokens, answers and the lineage never change. No other goroutine may use the state meanwhile.
+// tokens, templates, answers and the lineage never change. No other goroutine may use the state meanwhile.
 func (s *State) imageAlone() image {
 	im := s.image()
 	for i, name := range s.names {
@@ -71,7 +73,7 @@ func (s *State) imageAlone() image {
 }
 
 // walk visits every record in canonical order: the meta record, each layout with its
-// workers and then its grants, the removed members, the tokens, the sequences, the
+// workers and then its grants, the removed members, the tokens, the templates, the sequences, the
 // answers, the leaderships, the hashes at clocks. A record is valid until visit returns.
 func (im image) walk(visit func(*commandv1.SnapshotRecord)) {
 	if im.last.index != 0 {
@@ -90,6 +92,7 @@ func (im image) walk(visit func(*commandv1.SnapshotRecord)) {
 		visit(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_RemovedMember{RemovedMember: member}})
 	}
 	im.walkTokens(visit)
+	im.walkTemplates(visit)
 	im.walkSequences(visit)
 	im.walkAnswers(visit)
 	im.walkLineage(visit)

@@ -20,5 +20,6 @@ func (r *TokenRecord) message() *commandv1.SnapshotToken {
 	return &commandv1.SnapshotToken{
 		Id: r.ID, Generation: r.Generation, Narrowed: r.narrowed, Name: r.Name, Hash: r.Hash[:], Scopes: r.Scopes,
 		CreatedAtMs: r.CreatedMillis, ExpiresAtMs: r.ExpiresAtMillis, Rate: r.Rate, Burst: r.Burst, Disabled: r.Disabled,
+		Sequences: r.Sequences, Begun: r.Begun,
 	}
 }

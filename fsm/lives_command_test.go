@@ -33,7 +33,7 @@ func (w *lives) command(s *State) *commandv1.Command {
 }
 
 func (w *lives) body(s *State) *commandv1.Command {
-	switch w.choose("command", 22) {
+	switch w.choose("command", 26) {
 	case 0, 1, 2, 3:
 		return w.acquire()
 	case 4, 5:
@@ -54,6 +54,8 @@ func (w *lives) body(s *State) *commandv1.Command {
 		return w.administer(s)
 	case 15:
 		return w.history(s)
+	case 16, 17, 18, 19:
+		return w.template(s)
 	}
 	return w.allocate(s)
 }
@@ -123,7 +125,7 @@ func (w *lives) askAgain() *commandv1.Command {
 	return withID(allocate(c.GetName(), q.Generation, c.GetCount(), period), string(c.GetRequestId()))
 }
 
-var livesNames = []string{"a", "b", "c"}
+var livesNames = []string{"a", "b", "c", "t/1", "t/a1"}
 
 func (w *lives) allocate(s *State) *commandv1.Command {
 	q, ok := s.Sequence(livesNames[w.choose("name", len(livesNames))])

@@ -13,11 +13,13 @@ func (w *lives) attest() error {
 	if w.life == 1 {
 		return nil
 	}
-	switch w.choose("statement", 7) {
+	switch w.choose("statement", 9) {
 	case 0:
 		return w.commit(acknowledge(w.s.Restored().GetIndex()))
 	case 1:
 		return w.end(fmt.Sprint("cluster-", 1+w.choose("cluster", w.life)))
+	case 2, 3:
+		return w.commit(w.resumeTemplate())
 	}
 	page := w.s.Frozen("", 100)
 	if len(page) == 0 {

@@ -27,6 +27,7 @@ func (s *State) Merge(others ...*State) error {
 			s.mergeSequence(q, deleted)
 		}
 	}
+	s.countBegun()
 	s.dropAnswers()
 	if n := len(s.names); n > maxLayouts {
 		return fmt.Errorf("%d layouts together: expected at most %d", n, maxLayouts)

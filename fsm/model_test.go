@@ -156,7 +156,7 @@ func newWorld(s source, a adversary, replicas int) *world {
 // run takes a number of steps and returns the first violation.
 func (w *world) run(steps int) error {
 	if w.leases {
-		if err := w.propose(raise(LeaseVersion)); err != nil {
+		if err := w.propose(raise(Version)); err != nil {
 			return err
 		}
 	}

@@ -29,6 +29,7 @@ func (w *world) makeToken(application string) error {
 	cmd := createToken(application, "a", "b")
 	c := cmd.GetCreateToken()
 	c.Rate, c.Burst = w.rate()
+	c.Sequences = w.limit()
 	if w.choose("expires", 4) == 0 {
 		c.ExpiresAtMs = w.expiry()
 	}
@@ -43,6 +44,14 @@ func (w *world) makeToken(application string) error {
 func (w *world) rate() (rate, burst uint64) {
 	rate = uint64(w.choose("rate", 3))
 	return rate, 2 * rate
+}
+
+// limit returns the number of sequences that callers with a token can begin; older versions lack that field.
+func (w *world) limit() uint64 {
+	if !w.leases {
+		return 0
+	}
+	return uint64(w.choose("limit", 3))
 }
 
 func (w *world) expiry() int64 { return w.now + int64(w.choose("expiry", 20))*modelUnit }
@@ -76,6 +85,7 @@ func (w *world) revoke(p *process) error {
 	cmd := updateToken(id, r.Generation, modelScopes[w.choose("scopes", len(modelScopes))]...)
 	c := cmd.GetUpdateToken()
 	c.Rate, c.Burst = w.rate()
+	c.Sequences = w.limit()
 	c.Enable = w.choose("enable", 2) == 0
 	if w.choose("expires", 2) == 0 {
 		c.ExpiresAtMs = w.expiry()

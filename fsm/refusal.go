@@ -23,6 +23,7 @@ type Result struct {
 	Layout   *snowflake.Layout // new or equal existing layout, for CreateLayout
 	Config   *commandv1.Config // configuration from now on, for SetConfig; must not be changed
 	Sequence Sequence          // sequence from now on, for CreateSequence and UpdateSequence
+	Template Template          // template from now on, for CreateTemplate, UpdateTemplate and ResumeTemplate
 	Block    BlockGrant        // block, for AllocateBlock
 	Token    *TokenRecord      // token from now on, for CreateToken and UpdateToken; must not be changed
 

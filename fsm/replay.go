@@ -84,7 +84,7 @@ func (r *Replay) Apply(log *raft.Log) error {
 func sequenceOf(cmd *commandv1.Command) string {
 	return cmp.Or(
 		cmd.GetCreateSequence().GetSpec().GetName(), cmd.GetUpdateSequence().GetSpec().GetName(), cmd.GetDeleteSequence().GetName(),
-		cmd.GetAllocateBlock().GetName(), cmd.GetReturnBlock().GetName(), cmd.GetResumeSequence().GetName(),
+		cmd.GetAllocateBlock().GetName(), cmd.GetReturnBlock().GetName(), cmd.GetResumeSequence().GetName(), cmd.GetBeginSequence().GetName(),
 	)
 }
 
@@ -158,6 +158,7 @@ func (r *Replay) State() (*State, error) {
 	if n := s.sequences.len(); n > s.maxSequences {
 		return nil, fmt.Errorf("%d sequences, including those that were deleted last: expected at most %d", n, s.maxSequences)
 	}
+	s.countBegun()
 	s.answers = newAnswers()
 	for _, a := range r.answers {
 		s.answers.append(a)

@@ -142,6 +142,7 @@ func TestReplayKnowsCommands(t *testing.T) {
 	none := []string{
 		"create_layout", "acquire_worker", "extend_window", "release_worker", "observe_clock", "set_config", "raise_version", "checkpoint",
 		"remove_member", "create_token", "update_token", "delete_token", "acknowledge_restore", "lead", "seal", "supersede",
+		"create_template", "update_template", "delete_template", "resume_template",
 	}
 	name := protoreflect.ValueOfString("s")
 	for i := range commandBody.Fields().Len() {
@@ -152,7 +153,9 @@ func TestReplayKnowsCommands(t *testing.T) {
 			body.Set(f, name)
 		} else if f := field.Message().Fields().ByName("spec"); f != nil {
 			spec := body.Mutable(f).Message()
-			spec.Set(spec.Descriptor().Fields().ByName("name"), name)
+			if f := spec.Descriptor().Fields().ByName("name"); f != nil {
+				spec.Set(f, name)
+			}
 		}
 		if (sequenceOf(cmd) == "s") == slices.Contains(none, string(field.Name())) {
 			t.Errorf("sequenceOf() of %s = %q", field.Name(), sequenceOf(cmd))

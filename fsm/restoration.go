@@ -71,7 +71,7 @@ type Restoration struct {
 //
 //   - Windows begin after the floor, and no window of the earlier cluster reaches beyond the floor.
 //   - All workers are released, and no block can be returned.
-//   - All sequences are frozen, and sequences and layouts of other names cannot be created.
+//   - All sequences are frozen, and sequences and layouts of other names cannot be created. All templates are suspended.
 //   - Periods that the earlier cluster may have begun are skipped.
 //   - The lineage begins again, and a seal ends.
 //
@@ -97,6 +97,7 @@ func (s *State) Restore(r Restoration) error {
 	for _, l := range s.layouts {
 		l.workers.releaseAll()
 	}
+	s.suspendTemplates()
 	if !r.KeepTokens {
 		s.disableTokens()
 	}

@@ -67,8 +67,9 @@ func TestSealedGrantsNothing(t *testing.T) {
 	accepted := map[int32]bool{14: true, 16: true, 17: true, 18: true, 24: true, 25: true, 26: true, 29: true, 30: true, 35: true}
 	for number := range kinds {
 		l := newOffice(t)
+		l.must(raise(Version))
 		l.must(seal(nil))
-		cmd := &commandv1.Command{Version: 2, ClockAtMs: epoch}
+		cmd := &commandv1.Command{Version: Version, ClockAtMs: epoch}
 		cmd.ProtoReflect().Mutable(commandBody.Fields().ByNumber(number))
 		r := l.do(cmd)
 		if refused := r.Err != nil && r.Err.Reason == commandv1.Refusal_REFUSAL_SET_BACK; refused == accepted[int32(number)] {

@@ -15,6 +15,9 @@ func (s *State) createSequence(e entry) Result {
 	if refused := checkSequence(c.GetSpec()); refused != nil {
 		return Result{Err: refused}
 	}
+	if c.GetSpec().GetTemplate() != "" {
+		return Result{Err: invalid("template: is set by the first use of a sequence only")}
+	}
 	name, spec := c.GetSpec().GetName(), compact(c.GetSpec())
 	if err := spec.checkPeriod(c.GetPeriod()); err != nil {
 		return Result{Err: invalid("%v", err)}
@@ -26,7 +29,7 @@ func (s *State) createSequence(e entry) Result {
 		if refused := existing.thawed(); refused != nil {
 			return Result{Err: refused}
 		}
-		if !c.GetOnDemand() && *existing.spec != *spec {
+		if spec.template = existing.spec.template; !c.GetOnDemand() && *existing.spec != *spec {
 			return Result{Err: refuse(commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS,
 				"sequence %q exists with another %s; update it, or choose another name", name, differing(existing.spec.message(name), spec.message(name)))}
 		}
@@ -38,6 +41,10 @@ func (s *State) createSequence(e entry) Result {
 			return Result{Err: refused}
 		}
 		spec.mode = uint8(mode)
+		if t := s.templates.of(name); t != nil {
+			return Result{Err: refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
+				"sequence %q begins with template %q, which was created during the call; send the request again", name, t.pattern)}
+		}
 	}
 	q := &sequence{
 		name: name, spec: s.sequences.shared(name, spec), created: e.now,
@@ -113,7 +120,7 @@ func (q *sequence) succeed(old *sequence, force bool, skipped int32) *Refused {
 	}
 	fresh := period > old.period && old.spec.resets() && q.spec.resets()
 	if !force {
-		if old.spec.resets() && q.spec.reset != old.spec.reset {
+		if old.used.some && old.spec.resets() && q.spec.reset != old.spec.reset {
 			return wouldRepeat(q.name, "numbers of the deleted sequence were granted under another reset; keep that reset, choose another name")
 		}
 		if !fresh && old.used.meets(q.base, q.spec.increment, q.spec.min, q.spec.max) {
@@ -121,7 +128,7 @@ func (q *sequence) succeed(old *sequence, force bool, skipped int32) *Refused {
 		}
 		q.period = period
 	}
-	if fresh {
+	if fresh && old.used.some {
 		q.used = trace(q.base, q.spec.increment)
 	} else {
 		q.used = old.used
@@ -132,35 +139,55 @@ func (q *sequence) succeed(old *sequence, force bool, skipped int32) *Refused {
 // updateSequence replaces a sequence's specification and, with next, its next number.
 func (s *State) updateSequence(e entry) Result {
 	c := e.cmd.GetUpdateSequence()
-	if refused := checkSequence(c.GetSpec()); refused != nil {
-		return Result{Err: refused}
-	}
-	old, refused := s.sequences.named(c.GetSpec().GetName())
+	q, refused := s.judgeUpdate(e.index, c)
 	if refused != nil {
 		return Result{Err: refused}
 	}
-	if refused := old.thawed(); refused != nil {
-		return Result{Err: refused}
-	}
-	if refused := old.checkGeneration(c.GetGeneration()); refused != nil {
-		return Result{Err: refused}
-	}
-	spec := compact(c.GetSpec())
-	if c.Next != nil && (c.GetNext() < spec.min || c.GetNext() > spec.max) {
-		return Result{Err: invalid("next number %d: expected %d to %d", c.GetNext(), spec.min, spec.max)}
-	}
-	if err := old.grows(e.index); err != nil {
-		return halted(err)
-	}
-	q := old.updated(e.index, s.sequences.shared(old.name, spec), c.Next)
-	if !c.GetForce() {
-		if refused := old.checkRepeat(q, c.Next != nil); refused != nil {
-			return Result{Err: refused}
-		}
+	if old, _ := s.sequences.live.Get(q.name); old.grows(e.index) != nil {
+		return halted(old.grows(e.index))
 	}
 	s.sequences.put(q)
 	s.sequenceRevision++
 	return Result{Sequence: q.view()}
+}
+
+// CheckUpdate returns the refusal that a change of a sequence would get now; nil if it would have an effect.
+func (s *State) CheckUpdate(c *commandv1.UpdateSequence) error {
+	if _, refused := s.judgeUpdate(s.index+1, c); refused != nil {
+		return refused
+	}
+	return nil
+}
+
+// judgeUpdate returns a sequence as a command at an index would change it.
+func (s *State) judgeUpdate(index uint64, c *commandv1.UpdateSequence) (*sequence, *Refused) {
+	if refused := checkSequence(c.GetSpec()); refused != nil {
+		return nil, refused
+	}
+	old, refused := s.sequences.named(c.GetSpec().GetName())
+	if refused != nil {
+		return nil, refused
+	}
+	if refused := old.thawed(); refused != nil {
+		return nil, refused
+	}
+	if refused := old.checkGeneration(c.GetGeneration()); refused != nil {
+		return nil, refused
+	}
+	spec := compact(c.GetSpec())
+	if spec.template != old.spec.template {
+		return nil, invalid("template: never changes after the first use of a sequence")
+	}
+	if c.Next != nil && (c.GetNext() < spec.min || c.GetNext() > spec.max) {
+		return nil, invalid("next number %d: expected %d to %d", c.GetNext(), spec.min, spec.max)
+	}
+	q := old.updated(index, s.sequences.shared(old.name, spec), c.Next)
+	if !c.GetForce() {
+		if refused := old.checkRepeat(q, c.Next != nil); refused != nil {
+			return nil, refused
+		}
+	}
+	return q, nil
 }
 
 // updated returns the sequence with another specification. Its next number is next, if
@@ -237,10 +264,11 @@ func (s *State) deleteSequence(e entry) Result {
 		return halted(err)
 	}
 	tomb, spec := *q, *q.spec
-	spec.timeZone, spec.format, spec.description = "", "", ""
+	spec.timeZone, spec.format, spec.description, spec.template = "", "", "", ""
 	tomb.spec, tomb.generation, tomb.numbering = &spec, e.index, e.index
 	tomb.moveTo(spec.start)
-	s.sequences.bury(&tomb)
+	s.sequences.bury(&tomb, s.version >= DocumentVersion) // else the name could begin again by its first use
+	s.noteBegun(q.spec.template, -1)
 	s.sequenceRevision++
 	return Result{}
 }

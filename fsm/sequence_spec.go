@@ -22,6 +22,7 @@ type sequenceSpec struct {
 	blockMillis, minBlock, maxBlock uint32
 	mode, reset                     uint8
 	timeZone, format, description   string
+	template                        string
 }
 
 // CheckSequence returns the [*Refused] with which CreateSequence would refuse a
@@ -38,6 +39,14 @@ func checkSequence(spec *commandv1.SequenceSpec) *Refused {
 	if err := CheckSequenceName(spec.GetName()); err != nil {
 		return invalid("%v", err)
 	}
+	if pattern := spec.GetTemplate(); pattern != "" && (CheckPattern(pattern) != nil || !matches(pattern, spec.GetName())) {
+		return invalid("template %q: expected a pattern that matches sequence %q", pattern, spec.GetName())
+	}
+	return checkSettings(spec)
+}
+
+// checkSettings checks a specification except its name.
+func checkSettings(spec *commandv1.SequenceSpec) *Refused {
 	switch {
 	case spec.GetIncrement() == 0:
 		return invalid("increment must not be 0")
@@ -97,6 +106,7 @@ func compact(spec *commandv1.SequenceSpec) *sequenceSpec {
 		blockMillis: uint32(spec.GetBlockDurationMs()), minBlock: uint32(spec.GetMinBlock()), maxBlock: uint32(spec.GetMaxBlock()),
 		mode: uint8(spec.GetMode()), reset: uint8(spec.GetReset_()),
 		timeZone: spec.GetTimeZone(), format: spec.GetFormat(), description: spec.GetDescription(),
+		template: spec.GetTemplate(),
 	}
 }
 
@@ -106,7 +116,7 @@ func (s *sequenceSpec) message(name string) *commandv1.SequenceSpec {
 		Name: name, Start: s.start, Increment: s.increment, Min: s.min, Max: s.max,
 		Mode: commandv1.SequenceMode(s.mode), Reset_: commandv1.SequenceReset(s.reset),
 		BlockDurationMs: int64(s.blockMillis), MinBlock: uint64(s.minBlock), MaxBlock: uint64(s.maxBlock),
-		TimeZone: s.timeZone, Format: s.format, Description: s.description,
+		TimeZone: s.timeZone, Format: s.format, Description: s.description, Template: s.template,
 	}
 }
 

@@ -48,10 +48,10 @@ func (s sequences) put(q *sequence) {
 }
 
 // bury replaces a live sequence by q, its record as a deleted one. If nothing was granted,
-// no record is kept.
-func (s sequences) bury(q *sequence) {
+// the record is kept only if always is set.
+func (s sequences) bury(q *sequence, always bool) {
 	s.live.Delete(q.name)
-	if q.used.some {
+	if q.used.some || always {
 		s.deleted.Set(q.name, q)
 	}
 }

@@ -20,6 +20,7 @@ type State struct {
 
 	tokens    tokens
 	sequences sequences
+	templates templates
 	answers   answers
 
 	restored *commandv1.Restored // nil if the cluster was not restored; never changed, only replaced
@@ -38,8 +39,9 @@ type State struct {
 	tokenRevision    uint64
 	index            uint64
 
-	frozen                  int // number of frozen sequences, deleted ones included
-	maxSequences, maxTokens int // lower in tests
+	begun                   map[string]int // number of live sequences that began with each pattern
+	frozen                  int            // number of frozen sequences, deleted ones included
+	maxSequences, maxTokens int            // lower in tests
 
 	windowEnd int64  // the latest end of a window, Unix ms; released windows may count
 	scratch   []byte // memory for record
@@ -48,7 +50,7 @@ type State struct {
 // NewState returns the state before the first command.
 func NewState() *State {
 	return &State{
-		version: firstVersion, layouts: map[string]*layout{},
+		version: firstVersion, layouts: map[string]*layout{}, begun: map[string]int{},
 		sequences: newSequences(), answers: newAnswers(), tokens: tokens{anonymous: newAnonymous()},
 		lastCheckpoint: checkpointOf(0, [32]byte{}),
 		maxSequences:   maxSequences, maxTokens: maxTokens,

@@ -31,7 +31,10 @@ type TokenRecord struct {
 	// Rate is the greatest number of IDs and numbers that each member issues per second, Burst the greatest number at
 	// once; both 0 for no limit.
 	Rate, Burst uint64
-	Disabled    bool // set by a restore, until an update enables the token
+	// Sequences is the greatest number of sequences that callers with the token can begin by first use, 0 for no limit;
+	// Begun is the number that they have begun, deleted ones included.
+	Sequences, Begun uint64
+	Disabled         bool // set by a restore, until an update enables the token
 
 	narrowed uint64 // log index of the last change that removed a scope; the ID if there was none
 }
@@ -130,6 +133,7 @@ type grants interface {
 	GetExpiresAtMs() int64
 	GetRate() uint64
 	GetBurst() uint64
+	GetSequences() uint64
 }
 
 // checkGrants checks the form of a token's permissions. The proposer checks their meaning.
@@ -154,6 +158,9 @@ func checkGrants(g grants) error {
 	if g.GetRate() > limits.TokenRate || g.GetBurst() > limits.TokenRate || (g.GetRate() == 0) != (g.GetBurst() == 0) {
 		return fmt.Errorf("rate %d with burst %d: expected both from 1 to %d, or both 0", g.GetRate(), g.GetBurst(), uint64(limits.TokenRate))
 	}
+	if g.GetSequences() > maxSequences {
+		return fmt.Errorf("limit of %d sequences: expected at most %d, or 0 for no limit", g.GetSequences(), maxSequences)
+	}
 	return nil
 }
 
@@ -174,7 +181,7 @@ func (s *State) createToken(e entry) Result {
 	made := &TokenRecord{
 		ID: e.index, Generation: e.index, Name: c.GetName(), Hash: hash,
 		Scopes: slices.Clone(c.GetScopes()), CreatedMillis: e.now, ExpiresAtMillis: c.GetExpiresAtMs(),
-		Rate: c.GetRate(), Burst: c.GetBurst(), narrowed: e.index,
+		Rate: c.GetRate(), Burst: c.GetBurst(), Sequences: c.GetSequences(), narrowed: e.index,
 	}
 	if old := s.tokens.named(c.GetName()); old != nil {
 		if old.Hash != made.Hash {
@@ -215,7 +222,7 @@ func (s *State) updateToken(e entry) Result {
 	next := *old
 	next.Generation, next.Scopes = e.index, slices.Clone(c.GetScopes())
 	next.ExpiresAtMillis, next.Rate, next.Burst = c.GetExpiresAtMs(), c.GetRate(), c.GetBurst()
-	next.Disabled = old.Disabled && !c.GetEnable()
+	next.Disabled, next.Sequences = old.Disabled && !c.GetEnable(), c.GetSequences()
 	if slices.ContainsFunc(old.Scopes, func(scope string) bool { return !slices.Contains(next.Scopes, scope) }) {
 		next.narrowed = e.index
 	}

@@ -54,6 +54,11 @@ var kinds = map[protoreflect.FieldNumber]kind{
 	29: {2, (*State).lead, true},
 	30: {2, (*State).seal, true},
 	35: {livesVersion, (*State).supersede, true},
+	40: {DocumentVersion, (*State).createTemplate, false},
+	41: {DocumentVersion, (*State).updateTemplate, false},
+	42: {DocumentVersion, (*State).deleteTemplate, false},
+	43: {DocumentVersion, (*State).resumeTemplate, false},
+	44: {DocumentVersion, (*State).beginSequence, false},
 }
 
 var commandBody = (&commandv1.Command{}).ProtoReflect().Descriptor().Oneofs().ByName("body")
@@ -79,6 +84,10 @@ func MinVersion(cmd *commandv1.Command) uint32 {
 
 // newestField returns the fsm_version that introduced the newest field of a command, or firstVersion.
 func newestField(cmd *commandv1.Command) uint32 {
+	if cmd.GetCreateSequence().GetSpec().GetTemplate() != "" || cmd.GetUpdateSequence().GetSpec().GetTemplate() != "" ||
+		cmd.GetCreateToken().GetSequences() != 0 || cmd.GetUpdateToken().GetSequences() != 0 {
+		return DocumentVersion
+	}
 	acquire := cmd.GetAcquireWorker()
 	if acquire.GetBelow() != 0 || acquire.GetProcess() != nil ||
 		cmd.GetCreateLayout().GetSpec().GetLeaseOnly() || cmd.GetSetConfig().GetConfig().GetTokenWorkersPercent() != 0 {

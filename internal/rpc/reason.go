@@ -36,6 +36,9 @@ const (
 	RedisCreateOff     = "REDIS_CREATE_OFF"
 	StrictSequence     = "STRICT_SEQUENCE"
 	NotLastBlock       = "NOT_LAST_BLOCK"
+	UnknownTemplate    = "UNKNOWN_TEMPLATE"
+	TemplateExists     = "TEMPLATE_EXISTS"
+	TemplateSuspended  = "TEMPLATE_SUSPENDED"
 
 	SequenceFrozen        = "SEQUENCE_FROZEN"
 	RestoreUnacknowledged = "RESTORE_UNACKNOWLEDGED"

@@ -163,6 +163,13 @@ var reasons = []Reason{
 		"`ReturnBlock`: another block was granted since, this block was already returned, or the return key does not belong to the block.",
 		"Do nothing. The unused end of the block becomes a gap."},
 
+	{UnknownTemplate, codes.NotFound, RepeatNo, 0, "",
+		"No template has this pattern.", "See `snowraft template list`."},
+	{TemplateExists, codes.AlreadyExists, RepeatNo, 0, "",
+		"A template with this pattern exists, with other settings.", "Update it with `snowraft template update`, or choose another pattern."},
+	{TemplateSuspended, codes.FailedPrecondition, RepeatNo, 0, redisErr,
+		"The sequence does not exist, and the cluster was restored from a backup: the earlier cluster may have begun the sequence by its first use, and issued numbers of it.",
+		"Resume the template with `snowraft template resume`."},
 	{SequenceFrozen, codes.FailedPrecondition, RepeatNo, 0, redisErr,
 		"The cluster was restored from a backup, and the earlier cluster may have granted more numbers of the sequence than the backup knows.",
 		"Resume the sequence with `snowraft seq resume`."},

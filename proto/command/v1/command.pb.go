@@ -459,7 +459,11 @@ const (
 	// A restore was not acknowledged, so no sequence and no layout of a new name can be created.
 	Refusal_REFUSAL_RESTORE_UNACKNOWLEDGED Refusal = 24
 	// The cluster was set back in time and is sealed: it grants nothing more.
-	Refusal_REFUSAL_SET_BACK Refusal = 25
+	Refusal_REFUSAL_SET_BACK         Refusal = 25
+	Refusal_REFUSAL_UNKNOWN_TEMPLATE Refusal = 40
+	Refusal_REFUSAL_TEMPLATE_EXISTS  Refusal = 41
+	// The template is from before a restore, or began in a restored cluster, and was not resumed.
+	Refusal_REFUSAL_TEMPLATE_SUSPENDED Refusal = 42
 )
 
 // Enum value maps for Refusal.
@@ -491,6 +495,9 @@ var (
 		23: "REFUSAL_SEQUENCE_FROZEN",
 		24: "REFUSAL_RESTORE_UNACKNOWLEDGED",
 		25: "REFUSAL_SET_BACK",
+		40: "REFUSAL_UNKNOWN_TEMPLATE",
+		41: "REFUSAL_TEMPLATE_EXISTS",
+		42: "REFUSAL_TEMPLATE_SUSPENDED",
 	}
 	Refusal_value = map[string]int32{
 		"REFUSAL_UNSPECIFIED":            0,
@@ -519,6 +526,9 @@ var (
 		"REFUSAL_SEQUENCE_FROZEN":        23,
 		"REFUSAL_RESTORE_UNACKNOWLEDGED": 24,
 		"REFUSAL_SET_BACK":               25,
+		"REFUSAL_UNKNOWN_TEMPLATE":       40,
+		"REFUSAL_TEMPLATE_EXISTS":        41,
+		"REFUSAL_TEMPLATE_SUSPENDED":     42,
 	}
 )
 
@@ -583,6 +593,11 @@ type Command struct {
 	//	*Command_Lead
 	//	*Command_Seal
 	//	*Command_Supersede
+	//	*Command_CreateTemplate
+	//	*Command_UpdateTemplate
+	//	*Command_DeleteTemplate
+	//	*Command_ResumeTemplate
+	//	*Command_BeginSequence
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -844,6 +859,51 @@ func (x *Command) GetSupersede() *Supersede {
 	return nil
 }
 
+func (x *Command) GetCreateTemplate() *CreateTemplate {
+	if x != nil {
+		if x, ok := x.Body.(*Command_CreateTemplate); ok {
+			return x.CreateTemplate
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetUpdateTemplate() *UpdateTemplate {
+	if x != nil {
+		if x, ok := x.Body.(*Command_UpdateTemplate); ok {
+			return x.UpdateTemplate
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetDeleteTemplate() *DeleteTemplate {
+	if x != nil {
+		if x, ok := x.Body.(*Command_DeleteTemplate); ok {
+			return x.DeleteTemplate
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetResumeTemplate() *ResumeTemplate {
+	if x != nil {
+		if x, ok := x.Body.(*Command_ResumeTemplate); ok {
+			return x.ResumeTemplate
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetBeginSequence() *BeginSequence {
+	if x != nil {
+		if x, ok := x.Body.(*Command_BeginSequence); ok {
+			return x.BeginSequence
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -936,6 +996,26 @@ type Command_Supersede struct {
 	Supersede *Supersede `protobuf:"bytes,35,opt,name=supersede,proto3,oneof"`
 }
 
+type Command_CreateTemplate struct {
+	CreateTemplate *CreateTemplate `protobuf:"bytes,40,opt,name=create_template,json=createTemplate,proto3,oneof"`
+}
+
+type Command_UpdateTemplate struct {
+	UpdateTemplate *UpdateTemplate `protobuf:"bytes,41,opt,name=update_template,json=updateTemplate,proto3,oneof"`
+}
+
+type Command_DeleteTemplate struct {
+	DeleteTemplate *DeleteTemplate `protobuf:"bytes,42,opt,name=delete_template,json=deleteTemplate,proto3,oneof"`
+}
+
+type Command_ResumeTemplate struct {
+	ResumeTemplate *ResumeTemplate `protobuf:"bytes,43,opt,name=resume_template,json=resumeTemplate,proto3,oneof"`
+}
+
+type Command_BeginSequence struct {
+	BeginSequence *BeginSequence `protobuf:"bytes,44,opt,name=begin_sequence,json=beginSequence,proto3,oneof"`
+}
+
 func (*Command_CreateLayout) isCommand_Body() {}
 
 func (*Command_AcquireWorker) isCommand_Body() {}
@@ -979,6 +1059,16 @@ func (*Command_Lead) isCommand_Body() {}
 func (*Command_Seal) isCommand_Body() {}
 
 func (*Command_Supersede) isCommand_Body() {}
+
+func (*Command_CreateTemplate) isCommand_Body() {}
+
+func (*Command_UpdateTemplate) isCommand_Body() {}
+
+func (*Command_DeleteTemplate) isCommand_Body() {}
+
+func (*Command_ResumeTemplate) isCommand_Body() {}
+
+func (*Command_BeginSequence) isCommand_Body() {}
 
 // Actor is the principal behind a command. A command whose actor has lost its token, or a scope of it, since it was
 // judged has no effect.
@@ -1956,9 +2046,12 @@ type SequenceSpec struct {
 	MaxBlock        uint64        `protobuf:"varint,9,opt,name=max_block,json=maxBlock,proto3" json:"max_block,omitempty"`
 	Reset_          SequenceReset `protobuf:"varint,10,opt,name=reset,proto3,enum=command.v1.SequenceReset" json:"reset,omitempty"`
 	// Leaders compute periods in this time zone, replicas never.
-	TimeZone      string `protobuf:"bytes,11,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
-	Format        string `protobuf:"bytes,12,opt,name=format,proto3" json:"format,omitempty"`
-	Description   string `protobuf:"bytes,13,opt,name=description,proto3" json:"description,omitempty"`
+	TimeZone    string `protobuf:"bytes,11,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
+	Format      string `protobuf:"bytes,12,opt,name=format,proto3" json:"format,omitempty"`
+	Description string `protobuf:"bytes,13,opt,name=description,proto3" json:"description,omitempty"`
+	// Since fsm_version 3. The pattern of the template with whose settings the sequence began; empty if CreateSequence
+	// created it. It never changes.
+	Template      string `protobuf:"bytes,25,opt,name=template,proto3" json:"template,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2080,6 +2173,13 @@ func (x *SequenceSpec) GetFormat() string {
 func (x *SequenceSpec) GetDescription() string {
 	if x != nil {
 		return x.Description
+	}
+	return ""
+}
+
+func (x *SequenceSpec) GetTemplate() string {
+	if x != nil {
+		return x.Template
 	}
 	return ""
 }
@@ -2293,6 +2393,350 @@ func (x *DeleteSequence) GetGeneration() uint64 {
 	return 0
 }
 
+// TemplateSpec is the specification of a template, which operators set. All of it is since fsm_version 3.
+type TemplateSpec struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in snowraft.v1.Template, like the quota.
+	Pattern string `protobuf:"bytes,1,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	// The settings of the sequences that begin by their first use; without a name and a template.
+	Settings      *SequenceSpec `protobuf:"bytes,2,opt,name=settings,proto3" json:"settings,omitempty"`
+	Quota         uint64        `protobuf:"varint,3,opt,name=quota,proto3" json:"quota,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TemplateSpec) Reset() {
+	*x = TemplateSpec{}
+	mi := &file_command_v1_command_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TemplateSpec) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TemplateSpec) ProtoMessage() {}
+
+func (x *TemplateSpec) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TemplateSpec.ProtoReflect.Descriptor instead.
+func (*TemplateSpec) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *TemplateSpec) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *TemplateSpec) GetSettings() *SequenceSpec {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+func (x *TemplateSpec) GetQuota() uint64 {
+	if x != nil {
+		return x.Quota
+	}
+	return 0
+}
+
+// CreateTemplate adds a template. Repeating it with the same specification changes nothing. In a restored cluster, the
+// template begins suspended.
+type CreateTemplate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Spec          *TemplateSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateTemplate) Reset() {
+	*x = CreateTemplate{}
+	mi := &file_command_v1_command_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateTemplate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateTemplate) ProtoMessage() {}
+
+func (x *CreateTemplate) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateTemplate.ProtoReflect.Descriptor instead.
+func (*CreateTemplate) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *CreateTemplate) GetSpec() *TemplateSpec {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+// UpdateTemplate replaces a template's specification; a compare-and-swap on its generation.
+type UpdateTemplate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Spec  *TemplateSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	// The generation that the template must have.
+	Generation    uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateTemplate) Reset() {
+	*x = UpdateTemplate{}
+	mi := &file_command_v1_command_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateTemplate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateTemplate) ProtoMessage() {}
+
+func (x *UpdateTemplate) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateTemplate.ProtoReflect.Descriptor instead.
+func (*UpdateTemplate) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *UpdateTemplate) GetSpec() *TemplateSpec {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+func (x *UpdateTemplate) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+// DeleteTemplate deletes a template. The sequences that began with it stay.
+type DeleteTemplate struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Pattern string                 `protobuf:"bytes,1,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	// A compare-and-swap; 0: any generation.
+	Generation    uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteTemplate) Reset() {
+	*x = DeleteTemplate{}
+	mi := &file_command_v1_command_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteTemplate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteTemplate) ProtoMessage() {}
+
+func (x *DeleteTemplate) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteTemplate.ProtoReflect.Descriptor instead.
+func (*DeleteTemplate) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *DeleteTemplate) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *DeleteTemplate) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+// ResumeTemplate ends the suspension of a template after a restore.
+type ResumeTemplate struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Pattern string                 `protobuf:"bytes,1,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	// A compare-and-swap, as in UpdateTemplate.
+	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	// The first number of new sequences in every period that the earlier cluster may have begun, by the operator's word.
+	Start         int64 `protobuf:"varint,3,opt,name=start,proto3" json:"start,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResumeTemplate) Reset() {
+	*x = ResumeTemplate{}
+	mi := &file_command_v1_command_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeTemplate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeTemplate) ProtoMessage() {}
+
+func (x *ResumeTemplate) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeTemplate.ProtoReflect.Descriptor instead.
+func (*ResumeTemplate) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ResumeTemplate) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *ResumeTemplate) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *ResumeTemplate) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+// BeginSequence adds a sequence with the settings of the most specific template whose pattern matches its name. If the
+// sequence exists, nothing changes. If it was deleted, the command is refused.
+type BeginSequence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The generation of the template that the proposer computed the period for.
+	Template uint64 `protobuf:"varint,2,opt,name=template,proto3" json:"template,omitempty"`
+	// As in AllocateBlock.
+	Period        int32 `protobuf:"varint,3,opt,name=period,proto3" json:"period,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginSequence) Reset() {
+	*x = BeginSequence{}
+	mi := &file_command_v1_command_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginSequence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginSequence) ProtoMessage() {}
+
+func (x *BeginSequence) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginSequence.ProtoReflect.Descriptor instead.
+func (*BeginSequence) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *BeginSequence) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *BeginSequence) GetTemplate() uint64 {
+	if x != nil {
+		return x.Template
+	}
+	return 0
+}
+
+func (x *BeginSequence) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
 // AllocateBlock grants the next count numbers of a sequence, or fewer when there are no more.
 type AllocateBlock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2315,7 +2759,7 @@ type AllocateBlock struct {
 
 func (x *AllocateBlock) Reset() {
 	*x = AllocateBlock{}
-	mi := &file_command_v1_command_proto_msgTypes[19]
+	mi := &file_command_v1_command_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2327,7 +2771,7 @@ func (x *AllocateBlock) String() string {
 func (*AllocateBlock) ProtoMessage() {}
 
 func (x *AllocateBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[19]
+	mi := &file_command_v1_command_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2340,7 +2784,7 @@ func (x *AllocateBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlock.ProtoReflect.Descriptor instead.
 func (*AllocateBlock) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{19}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AllocateBlock) GetName() string {
@@ -2411,7 +2855,7 @@ type ReturnBlock struct {
 
 func (x *ReturnBlock) Reset() {
 	*x = ReturnBlock{}
-	mi := &file_command_v1_command_proto_msgTypes[20]
+	mi := &file_command_v1_command_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2423,7 +2867,7 @@ func (x *ReturnBlock) String() string {
 func (*ReturnBlock) ProtoMessage() {}
 
 func (x *ReturnBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[20]
+	mi := &file_command_v1_command_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2436,7 +2880,7 @@ func (x *ReturnBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlock.ProtoReflect.Descriptor instead.
 func (*ReturnBlock) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{20}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ReturnBlock) GetName() string {
@@ -2486,15 +2930,17 @@ type CreateToken struct {
 	ExpiresAtMs int64 `protobuf:"varint,4,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
 	// Number of IDs and numbers that each member issues to callers with the token, per second and at once; both 0 for
 	// no limit.
-	Rate          uint64 `protobuf:"varint,5,opt,name=rate,proto3" json:"rate,omitempty"`
-	Burst         uint64 `protobuf:"varint,6,opt,name=burst,proto3" json:"burst,omitempty"`
+	Rate  uint64 `protobuf:"varint,5,opt,name=rate,proto3" json:"rate,omitempty"`
+	Burst uint64 `protobuf:"varint,6,opt,name=burst,proto3" json:"burst,omitempty"`
+	// Since fsm_version 3. Number of sequences that callers with the token can begin by first use; 0 for no limit.
+	Sequences     uint64 `protobuf:"varint,60,opt,name=sequences,proto3" json:"sequences,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateToken) Reset() {
 	*x = CreateToken{}
-	mi := &file_command_v1_command_proto_msgTypes[21]
+	mi := &file_command_v1_command_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2506,7 +2952,7 @@ func (x *CreateToken) String() string {
 func (*CreateToken) ProtoMessage() {}
 
 func (x *CreateToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[21]
+	mi := &file_command_v1_command_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2519,7 +2965,7 @@ func (x *CreateToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateToken.ProtoReflect.Descriptor instead.
 func (*CreateToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{21}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CreateToken) GetName() string {
@@ -2564,6 +3010,13 @@ func (x *CreateToken) GetBurst() uint64 {
 	return 0
 }
 
+func (x *CreateToken) GetSequences() uint64 {
+	if x != nil {
+		return x.Sequences
+	}
+	return 0
+}
+
 // UpdateToken replaces the permissions of an API token, or of anonymous callers; a compare-and-swap on the generation.
 type UpdateToken struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2577,14 +3030,16 @@ type UpdateToken struct {
 	Rate        uint64   `protobuf:"varint,5,opt,name=rate,proto3" json:"rate,omitempty"`
 	Burst       uint64   `protobuf:"varint,6,opt,name=burst,proto3" json:"burst,omitempty"`
 	// Makes a token valid again that a restore disabled.
-	Enable        bool `protobuf:"varint,7,opt,name=enable,proto3" json:"enable,omitempty"`
+	Enable bool `protobuf:"varint,7,opt,name=enable,proto3" json:"enable,omitempty"`
+	// As in CreateToken.
+	Sequences     uint64 `protobuf:"varint,60,opt,name=sequences,proto3" json:"sequences,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateToken) Reset() {
 	*x = UpdateToken{}
-	mi := &file_command_v1_command_proto_msgTypes[22]
+	mi := &file_command_v1_command_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2596,7 +3051,7 @@ func (x *UpdateToken) String() string {
 func (*UpdateToken) ProtoMessage() {}
 
 func (x *UpdateToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[22]
+	mi := &file_command_v1_command_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2609,7 +3064,7 @@ func (x *UpdateToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateToken.ProtoReflect.Descriptor instead.
 func (*UpdateToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{22}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *UpdateToken) GetId() uint64 {
@@ -2661,6 +3116,13 @@ func (x *UpdateToken) GetEnable() bool {
 	return false
 }
 
+func (x *UpdateToken) GetSequences() uint64 {
+	if x != nil {
+		return x.Sequences
+	}
+	return 0
+}
+
 // DeleteToken deletes an API token.
 type DeleteToken struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2673,7 +3135,7 @@ type DeleteToken struct {
 
 func (x *DeleteToken) Reset() {
 	*x = DeleteToken{}
-	mi := &file_command_v1_command_proto_msgTypes[23]
+	mi := &file_command_v1_command_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2685,7 +3147,7 @@ func (x *DeleteToken) String() string {
 func (*DeleteToken) ProtoMessage() {}
 
 func (x *DeleteToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[23]
+	mi := &file_command_v1_command_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2698,7 +3160,7 @@ func (x *DeleteToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteToken.ProtoReflect.Descriptor instead.
 func (*DeleteToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{23}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DeleteToken) GetId() uint64 {
@@ -2731,7 +3193,7 @@ type ResumeSequence struct {
 
 func (x *ResumeSequence) Reset() {
 	*x = ResumeSequence{}
-	mi := &file_command_v1_command_proto_msgTypes[24]
+	mi := &file_command_v1_command_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2743,7 +3205,7 @@ func (x *ResumeSequence) String() string {
 func (*ResumeSequence) ProtoMessage() {}
 
 func (x *ResumeSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[24]
+	mi := &file_command_v1_command_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2756,7 +3218,7 @@ func (x *ResumeSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeSequence.ProtoReflect.Descriptor instead.
 func (*ResumeSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{24}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ResumeSequence) GetName() string {
@@ -2798,7 +3260,7 @@ type AcknowledgeRestore struct {
 
 func (x *AcknowledgeRestore) Reset() {
 	*x = AcknowledgeRestore{}
-	mi := &file_command_v1_command_proto_msgTypes[25]
+	mi := &file_command_v1_command_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2810,7 +3272,7 @@ func (x *AcknowledgeRestore) String() string {
 func (*AcknowledgeRestore) ProtoMessage() {}
 
 func (x *AcknowledgeRestore) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[25]
+	mi := &file_command_v1_command_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2823,7 +3285,7 @@ func (x *AcknowledgeRestore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRestore.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRestore) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{25}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AcknowledgeRestore) GetIndex() uint64 {
@@ -2844,7 +3306,7 @@ type Lead struct {
 
 func (x *Lead) Reset() {
 	*x = Lead{}
-	mi := &file_command_v1_command_proto_msgTypes[26]
+	mi := &file_command_v1_command_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2856,7 +3318,7 @@ func (x *Lead) String() string {
 func (*Lead) ProtoMessage() {}
 
 func (x *Lead) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[26]
+	mi := &file_command_v1_command_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2869,7 +3331,7 @@ func (x *Lead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lead.ProtoReflect.Descriptor instead.
 func (*Lead) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{26}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Lead) GetNonce() []byte {
@@ -2895,7 +3357,7 @@ type Seal struct {
 
 func (x *Seal) Reset() {
 	*x = Seal{}
-	mi := &file_command_v1_command_proto_msgTypes[27]
+	mi := &file_command_v1_command_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2907,7 +3369,7 @@ func (x *Seal) String() string {
 func (*Seal) ProtoMessage() {}
 
 func (x *Seal) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[27]
+	mi := &file_command_v1_command_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2920,7 +3382,7 @@ func (x *Seal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seal.ProtoReflect.Descriptor instead.
 func (*Seal) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{27}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Seal) GetEvidence() []byte {
@@ -2956,7 +3418,7 @@ type Supersede struct {
 
 func (x *Supersede) Reset() {
 	*x = Supersede{}
-	mi := &file_command_v1_command_proto_msgTypes[28]
+	mi := &file_command_v1_command_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2968,7 +3430,7 @@ func (x *Supersede) String() string {
 func (*Supersede) ProtoMessage() {}
 
 func (x *Supersede) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[28]
+	mi := &file_command_v1_command_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2981,7 +3443,7 @@ func (x *Supersede) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Supersede.ProtoReflect.Descriptor instead.
 func (*Supersede) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{28}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Supersede) GetCluster() string {
@@ -2996,7 +3458,7 @@ var File_command_v1_command_proto protoreflect.FileDescriptor
 const file_command_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"\x18command/v1/command.proto\x12\n" +
-	"command.v1\"\xe5\v\n" +
+	"command.v1\"\xc5\x0e\n" +
 	"\aCommand\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1e\n" +
 	"\vclock_at_ms\x18\x02 \x01(\x03R\tclockAtMs\x12'\n" +
@@ -3026,7 +3488,12 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x13acknowledge_restore\x18\x1c \x01(\v2\x1e.command.v1.AcknowledgeRestoreH\x00R\x12acknowledgeRestore\x12&\n" +
 	"\x04lead\x18\x1d \x01(\v2\x10.command.v1.LeadH\x00R\x04lead\x12&\n" +
 	"\x04seal\x18\x1e \x01(\v2\x10.command.v1.SealH\x00R\x04seal\x125\n" +
-	"\tsupersede\x18# \x01(\v2\x15.command.v1.SupersedeH\x00R\tsupersedeB\x06\n" +
+	"\tsupersede\x18# \x01(\v2\x15.command.v1.SupersedeH\x00R\tsupersede\x12E\n" +
+	"\x0fcreate_template\x18( \x01(\v2\x1a.command.v1.CreateTemplateH\x00R\x0ecreateTemplate\x12E\n" +
+	"\x0fupdate_template\x18) \x01(\v2\x1a.command.v1.UpdateTemplateH\x00R\x0eupdateTemplate\x12E\n" +
+	"\x0fdelete_template\x18* \x01(\v2\x1a.command.v1.DeleteTemplateH\x00R\x0edeleteTemplate\x12E\n" +
+	"\x0fresume_template\x18+ \x01(\v2\x1a.command.v1.ResumeTemplateH\x00R\x0eresumeTemplate\x12B\n" +
+	"\x0ebegin_sequence\x18, \x01(\v2\x19.command.v1.BeginSequenceH\x00R\rbeginSequenceB\x06\n" +
 	"\x04body\"y\n" +
 	"\x05Actor\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.command.v1.ActorKindR\x04kind\x12\x14\n" +
@@ -3108,7 +3575,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\fR\x06digest\"\x1e\n" +
 	"\fRemoveMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x96\x03\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xb2\x03\n" +
 	"\fSequenceSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x03R\x05start\x12\x1c\n" +
@@ -3123,7 +3590,8 @@ const file_command_v1_command_proto_rawDesc = "" +
 	" \x01(\x0e2\x19.command.v1.SequenceResetR\x05reset\x12\x1b\n" +
 	"\ttime_zone\x18\v \x01(\tR\btimeZone\x12\x16\n" +
 	"\x06format\x18\f \x01(\tR\x06format\x12 \n" +
-	"\vdescription\x18\r \x01(\tR\vdescription\"\xb7\x01\n" +
+	"\vdescription\x18\r \x01(\tR\vdescription\x12\x1a\n" +
+	"\btemplate\x18\x19 \x01(\tR\btemplate\"\xb7\x01\n" +
 	"\x0eCreateSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\x12\x16\n" +
@@ -3143,7 +3611,33 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x04R\n" +
-	"generation\"\xce\x01\n" +
+	"generation\"t\n" +
+	"\fTemplateSpec\x12\x18\n" +
+	"\apattern\x18\x01 \x01(\tR\apattern\x124\n" +
+	"\bsettings\x18\x02 \x01(\v2\x18.command.v1.SequenceSpecR\bsettings\x12\x14\n" +
+	"\x05quota\x18\x03 \x01(\x04R\x05quota\">\n" +
+	"\x0eCreateTemplate\x12,\n" +
+	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.TemplateSpecR\x04spec\"^\n" +
+	"\x0eUpdateTemplate\x12,\n" +
+	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.TemplateSpecR\x04spec\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
+	"generation\"J\n" +
+	"\x0eDeleteTemplate\x12\x18\n" +
+	"\apattern\x18\x01 \x01(\tR\apattern\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
+	"generation\"`\n" +
+	"\x0eResumeTemplate\x12\x18\n" +
+	"\apattern\x18\x01 \x01(\tR\apattern\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
+	"generation\x12\x14\n" +
+	"\x05start\x18\x03 \x01(\x03R\x05start\"W\n" +
+	"\rBeginSequence\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
+	"\btemplate\x18\x02 \x01(\x04R\btemplate\x12\x16\n" +
+	"\x06period\x18\x03 \x01(\x05R\x06period\"\xce\x01\n" +
 	"\rAllocateBlock\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x04R\x05count\x12\x1e\n" +
@@ -3160,14 +3654,15 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +
 	"\x06unused\x18\x03 \x01(\x04R\x06unused\x12\x12\n" +
 	"\x04term\x18\x04 \x01(\x04R\x04term\x12&\n" +
-	"\x0freturn_key_hash\x18\x05 \x01(\fR\rreturnKeyHash\"\x9b\x01\n" +
+	"\x0freturn_key_hash\x18\x05 \x01(\fR\rreturnKeyHash\"\xb9\x01\n" +
 	"\vCreateToken\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\fR\x04hash\x12\x16\n" +
 	"\x06scopes\x18\x03 \x03(\tR\x06scopes\x12\"\n" +
 	"\rexpires_at_ms\x18\x04 \x01(\x03R\vexpiresAtMs\x12\x12\n" +
 	"\x04rate\x18\x05 \x01(\x04R\x04rate\x12\x14\n" +
-	"\x05burst\x18\x06 \x01(\x04R\x05burst\"\xbb\x01\n" +
+	"\x05burst\x18\x06 \x01(\x04R\x05burst\x12\x1c\n" +
+	"\tsequences\x18< \x01(\x04R\tsequences\"\xd9\x01\n" +
 	"\vUpdateToken\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1e\n" +
 	"\n" +
@@ -3177,7 +3672,8 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\rexpires_at_ms\x18\x04 \x01(\x03R\vexpiresAtMs\x12\x12\n" +
 	"\x04rate\x18\x05 \x01(\x04R\x04rate\x12\x14\n" +
 	"\x05burst\x18\x06 \x01(\x04R\x05burst\x12\x16\n" +
-	"\x06enable\x18\a \x01(\bR\x06enable\"=\n" +
+	"\x06enable\x18\a \x01(\bR\x06enable\x12\x1c\n" +
+	"\tsequences\x18< \x01(\x04R\tsequences\"=\n" +
 	"\vDeleteToken\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1e\n" +
 	"\n" +
@@ -3237,7 +3733,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
 	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xe5\x05\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xc0\x06\n" +
 	"\aRefusal\x12\x17\n" +
 	"\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REFUSAL_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -3265,7 +3761,10 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x0eREFUSAL_FENCED\x10\x16\x12\x1b\n" +
 	"\x17REFUSAL_SEQUENCE_FROZEN\x10\x17\x12\"\n" +
 	"\x1eREFUSAL_RESTORE_UNACKNOWLEDGED\x10\x18\x12\x14\n" +
-	"\x10REFUSAL_SET_BACK\x10\x19B9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
+	"\x10REFUSAL_SET_BACK\x10\x19\x12\x1c\n" +
+	"\x18REFUSAL_UNKNOWN_TEMPLATE\x10(\x12\x1b\n" +
+	"\x17REFUSAL_TEMPLATE_EXISTS\x10)\x12\x1e\n" +
+	"\x1aREFUSAL_TEMPLATE_SUSPENDED\x10*B9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
 
 var (
 	file_command_v1_command_proto_rawDescOnce sync.Once
@@ -3280,7 +3779,7 @@ func file_command_v1_command_proto_rawDescGZIP() []byte {
 }
 
 var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_command_v1_command_proto_goTypes = []any{
 	(ActorKind)(0),             // 0: command.v1.ActorKind
 	(FieldKind)(0),             // 1: command.v1.FieldKind
@@ -3309,16 +3808,22 @@ var file_command_v1_command_proto_goTypes = []any{
 	(*CreateSequence)(nil),     // 24: command.v1.CreateSequence
 	(*UpdateSequence)(nil),     // 25: command.v1.UpdateSequence
 	(*DeleteSequence)(nil),     // 26: command.v1.DeleteSequence
-	(*AllocateBlock)(nil),      // 27: command.v1.AllocateBlock
-	(*ReturnBlock)(nil),        // 28: command.v1.ReturnBlock
-	(*CreateToken)(nil),        // 29: command.v1.CreateToken
-	(*UpdateToken)(nil),        // 30: command.v1.UpdateToken
-	(*DeleteToken)(nil),        // 31: command.v1.DeleteToken
-	(*ResumeSequence)(nil),     // 32: command.v1.ResumeSequence
-	(*AcknowledgeRestore)(nil), // 33: command.v1.AcknowledgeRestore
-	(*Lead)(nil),               // 34: command.v1.Lead
-	(*Seal)(nil),               // 35: command.v1.Seal
-	(*Supersede)(nil),          // 36: command.v1.Supersede
+	(*TemplateSpec)(nil),       // 27: command.v1.TemplateSpec
+	(*CreateTemplate)(nil),     // 28: command.v1.CreateTemplate
+	(*UpdateTemplate)(nil),     // 29: command.v1.UpdateTemplate
+	(*DeleteTemplate)(nil),     // 30: command.v1.DeleteTemplate
+	(*ResumeTemplate)(nil),     // 31: command.v1.ResumeTemplate
+	(*BeginSequence)(nil),      // 32: command.v1.BeginSequence
+	(*AllocateBlock)(nil),      // 33: command.v1.AllocateBlock
+	(*ReturnBlock)(nil),        // 34: command.v1.ReturnBlock
+	(*CreateToken)(nil),        // 35: command.v1.CreateToken
+	(*UpdateToken)(nil),        // 36: command.v1.UpdateToken
+	(*DeleteToken)(nil),        // 37: command.v1.DeleteToken
+	(*ResumeSequence)(nil),     // 38: command.v1.ResumeSequence
+	(*AcknowledgeRestore)(nil), // 39: command.v1.AcknowledgeRestore
+	(*Lead)(nil),               // 40: command.v1.Lead
+	(*Seal)(nil),               // 41: command.v1.Seal
+	(*Supersede)(nil),          // 42: command.v1.Supersede
 }
 var file_command_v1_command_proto_depIdxs = []int32{
 	9,  // 0: command.v1.Command.actor:type_name -> command.v1.Actor
@@ -3334,34 +3839,42 @@ var file_command_v1_command_proto_depIdxs = []int32{
 	24, // 10: command.v1.Command.create_sequence:type_name -> command.v1.CreateSequence
 	25, // 11: command.v1.Command.update_sequence:type_name -> command.v1.UpdateSequence
 	26, // 12: command.v1.Command.delete_sequence:type_name -> command.v1.DeleteSequence
-	27, // 13: command.v1.Command.allocate_block:type_name -> command.v1.AllocateBlock
-	28, // 14: command.v1.Command.return_block:type_name -> command.v1.ReturnBlock
-	29, // 15: command.v1.Command.create_token:type_name -> command.v1.CreateToken
-	30, // 16: command.v1.Command.update_token:type_name -> command.v1.UpdateToken
-	31, // 17: command.v1.Command.delete_token:type_name -> command.v1.DeleteToken
-	32, // 18: command.v1.Command.resume_sequence:type_name -> command.v1.ResumeSequence
-	33, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
-	34, // 20: command.v1.Command.lead:type_name -> command.v1.Lead
-	35, // 21: command.v1.Command.seal:type_name -> command.v1.Seal
-	36, // 22: command.v1.Command.supersede:type_name -> command.v1.Supersede
-	0,  // 23: command.v1.Actor.kind:type_name -> command.v1.ActorKind
-	1,  // 24: command.v1.Field.kind:type_name -> command.v1.FieldKind
-	10, // 25: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
-	11, // 26: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
-	14, // 27: command.v1.AcquireWorker.process:type_name -> command.v1.HolderProcess
-	2,  // 28: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
-	3,  // 29: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
-	4,  // 30: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
-	18, // 31: command.v1.SetConfig.config:type_name -> command.v1.Config
-	5,  // 32: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
-	6,  // 33: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
-	23, // 34: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
-	23, // 35: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
-	36, // [36:36] is the sub-list for method output_type
-	36, // [36:36] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	33, // 13: command.v1.Command.allocate_block:type_name -> command.v1.AllocateBlock
+	34, // 14: command.v1.Command.return_block:type_name -> command.v1.ReturnBlock
+	35, // 15: command.v1.Command.create_token:type_name -> command.v1.CreateToken
+	36, // 16: command.v1.Command.update_token:type_name -> command.v1.UpdateToken
+	37, // 17: command.v1.Command.delete_token:type_name -> command.v1.DeleteToken
+	38, // 18: command.v1.Command.resume_sequence:type_name -> command.v1.ResumeSequence
+	39, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
+	40, // 20: command.v1.Command.lead:type_name -> command.v1.Lead
+	41, // 21: command.v1.Command.seal:type_name -> command.v1.Seal
+	42, // 22: command.v1.Command.supersede:type_name -> command.v1.Supersede
+	28, // 23: command.v1.Command.create_template:type_name -> command.v1.CreateTemplate
+	29, // 24: command.v1.Command.update_template:type_name -> command.v1.UpdateTemplate
+	30, // 25: command.v1.Command.delete_template:type_name -> command.v1.DeleteTemplate
+	31, // 26: command.v1.Command.resume_template:type_name -> command.v1.ResumeTemplate
+	32, // 27: command.v1.Command.begin_sequence:type_name -> command.v1.BeginSequence
+	0,  // 28: command.v1.Actor.kind:type_name -> command.v1.ActorKind
+	1,  // 29: command.v1.Field.kind:type_name -> command.v1.FieldKind
+	10, // 30: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
+	11, // 31: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
+	14, // 32: command.v1.AcquireWorker.process:type_name -> command.v1.HolderProcess
+	2,  // 33: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
+	3,  // 34: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
+	4,  // 35: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
+	18, // 36: command.v1.SetConfig.config:type_name -> command.v1.Config
+	5,  // 37: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
+	6,  // 38: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
+	23, // 39: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
+	23, // 40: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
+	23, // 41: command.v1.TemplateSpec.settings:type_name -> command.v1.SequenceSpec
+	27, // 42: command.v1.CreateTemplate.spec:type_name -> command.v1.TemplateSpec
+	27, // 43: command.v1.UpdateTemplate.spec:type_name -> command.v1.TemplateSpec
+	44, // [44:44] is the sub-list for method output_type
+	44, // [44:44] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_command_proto_init() }
@@ -3392,17 +3905,22 @@ func file_command_v1_command_proto_init() {
 		(*Command_Lead)(nil),
 		(*Command_Seal)(nil),
 		(*Command_Supersede)(nil),
+		(*Command_CreateTemplate)(nil),
+		(*Command_UpdateTemplate)(nil),
+		(*Command_DeleteTemplate)(nil),
+		(*Command_ResumeTemplate)(nil),
+		(*Command_BeginSequence)(nil),
 	}
 	file_command_v1_command_proto_msgTypes[16].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[17].OneofWrappers = []any{}
-	file_command_v1_command_proto_msgTypes[24].OneofWrappers = []any{}
+	file_command_v1_command_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_command_proto_rawDesc), len(file_command_v1_command_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   29,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

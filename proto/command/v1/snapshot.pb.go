@@ -40,6 +40,7 @@ type SnapshotRecord struct {
 	//	*SnapshotRecord_Token
 	//	*SnapshotRecord_Leadership
 	//	*SnapshotRecord_Clock
+	//	*SnapshotRecord_Template
 	Body          isSnapshotRecord_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -181,6 +182,15 @@ func (x *SnapshotRecord) GetClock() *SnapshotClock {
 	return nil
 }
 
+func (x *SnapshotRecord) GetTemplate() *SnapshotTemplate {
+	if x != nil {
+		if x, ok := x.Body.(*SnapshotRecord_Template); ok {
+			return x.Template
+		}
+	}
+	return nil
+}
+
 type isSnapshotRecord_Body interface {
 	isSnapshotRecord_Body()
 }
@@ -229,6 +239,10 @@ type SnapshotRecord_Clock struct {
 	Clock *SnapshotClock `protobuf:"bytes,11,opt,name=clock,proto3,oneof"`
 }
 
+type SnapshotRecord_Template struct {
+	Template *SnapshotTemplate `protobuf:"bytes,20,opt,name=template,proto3,oneof"`
+}
+
 func (*SnapshotRecord_Meta) isSnapshotRecord_Body() {}
 
 func (*SnapshotRecord_Layout) isSnapshotRecord_Body() {}
@@ -250,6 +264,8 @@ func (*SnapshotRecord_Token) isSnapshotRecord_Body() {}
 func (*SnapshotRecord_Leadership) isSnapshotRecord_Body() {}
 
 func (*SnapshotRecord_Clock) isSnapshotRecord_Body() {}
+
+func (*SnapshotRecord_Template) isSnapshotRecord_Body() {}
 
 // SnapshotMeta comes first.
 type SnapshotMeta struct {
@@ -965,7 +981,11 @@ type SnapshotToken struct {
 	Rate        uint64   `protobuf:"varint,9,opt,name=rate,proto3" json:"rate,omitempty"`
 	Burst       uint64   `protobuf:"varint,10,opt,name=burst,proto3" json:"burst,omitempty"`
 	// Set by a restore, until an update enables the token.
-	Disabled      bool `protobuf:"varint,11,opt,name=disabled,proto3" json:"disabled,omitempty"`
+	Disabled bool `protobuf:"varint,11,opt,name=disabled,proto3" json:"disabled,omitempty"`
+	// As in CreateToken.
+	Sequences uint64 `protobuf:"varint,60,opt,name=sequences,proto3" json:"sequences,omitempty"`
+	// Number of sequences that callers with the token have begun.
+	Begun         uint64 `protobuf:"varint,61,opt,name=begun,proto3" json:"begun,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1077,6 +1097,101 @@ func (x *SnapshotToken) GetDisabled() bool {
 	return false
 }
 
+func (x *SnapshotToken) GetSequences() uint64 {
+	if x != nil {
+		return x.Sequences
+	}
+	return 0
+}
+
+func (x *SnapshotToken) GetBegun() uint64 {
+	if x != nil {
+		return x.Begun
+	}
+	return 0
+}
+
+// SnapshotTemplate is a template; the most specific pattern comes first.
+type SnapshotTemplate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Spec  *TemplateSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	// By the proposer's clock.
+	CreatedAtMs int64 `protobuf:"varint,2,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	// The index of the command that changed it last.
+	Generation uint64 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
+	// Set by a restore, or by the creation in a restored cluster, until the template is resumed.
+	Suspended bool `protobuf:"varint,4,opt,name=suspended,proto3" json:"suspended,omitempty"`
+	// The start of the last ResumeTemplate; absent if there was none.
+	Start         *int64 `protobuf:"varint,5,opt,name=start,proto3,oneof" json:"start,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotTemplate) Reset() {
+	*x = SnapshotTemplate{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotTemplate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotTemplate) ProtoMessage() {}
+
+func (x *SnapshotTemplate) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotTemplate.ProtoReflect.Descriptor instead.
+func (*SnapshotTemplate) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *SnapshotTemplate) GetSpec() *TemplateSpec {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+func (x *SnapshotTemplate) GetCreatedAtMs() int64 {
+	if x != nil {
+		return x.CreatedAtMs
+	}
+	return 0
+}
+
+func (x *SnapshotTemplate) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *SnapshotTemplate) GetSuspended() bool {
+	if x != nil {
+		return x.Suspended
+	}
+	return false
+}
+
+func (x *SnapshotTemplate) GetStart() int64 {
+	if x != nil && x.Start != nil {
+		return *x.Start
+	}
+	return 0
+}
+
 // SnapshotSequence is a sequence, or the record of a deleted one; in ascending order of names.
 type SnapshotSequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1112,7 +1227,7 @@ type SnapshotSequence struct {
 
 func (x *SnapshotSequence) Reset() {
 	*x = SnapshotSequence{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[10]
+	mi := &file_command_v1_snapshot_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1124,7 +1239,7 @@ func (x *SnapshotSequence) String() string {
 func (*SnapshotSequence) ProtoMessage() {}
 
 func (x *SnapshotSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[10]
+	mi := &file_command_v1_snapshot_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1137,7 +1252,7 @@ func (x *SnapshotSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSequence.ProtoReflect.Descriptor instead.
 func (*SnapshotSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{10}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SnapshotSequence) GetSpec() *SequenceSpec {
@@ -1267,7 +1382,7 @@ type SnapshotAnswer struct {
 
 func (x *SnapshotAnswer) Reset() {
 	*x = SnapshotAnswer{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[11]
+	mi := &file_command_v1_snapshot_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1279,7 +1394,7 @@ func (x *SnapshotAnswer) String() string {
 func (*SnapshotAnswer) ProtoMessage() {}
 
 func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[11]
+	mi := &file_command_v1_snapshot_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1292,7 +1407,7 @@ func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotAnswer.ProtoReflect.Descriptor instead.
 func (*SnapshotAnswer) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{11}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SnapshotAnswer) GetSequence() string {
@@ -1378,7 +1493,7 @@ type SnapshotLeadership struct {
 
 func (x *SnapshotLeadership) Reset() {
 	*x = SnapshotLeadership{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[12]
+	mi := &file_command_v1_snapshot_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1390,7 +1505,7 @@ func (x *SnapshotLeadership) String() string {
 func (*SnapshotLeadership) ProtoMessage() {}
 
 func (x *SnapshotLeadership) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[12]
+	mi := &file_command_v1_snapshot_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1403,7 +1518,7 @@ func (x *SnapshotLeadership) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotLeadership.ProtoReflect.Descriptor instead.
 func (*SnapshotLeadership) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{12}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SnapshotLeadership) GetIndex() uint64 {
@@ -1438,7 +1553,7 @@ type SnapshotClock struct {
 
 func (x *SnapshotClock) Reset() {
 	*x = SnapshotClock{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[13]
+	mi := &file_command_v1_snapshot_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1450,7 +1565,7 @@ func (x *SnapshotClock) String() string {
 func (*SnapshotClock) ProtoMessage() {}
 
 func (x *SnapshotClock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[13]
+	mi := &file_command_v1_snapshot_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1463,7 +1578,7 @@ func (x *SnapshotClock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotClock.ProtoReflect.Descriptor instead.
 func (*SnapshotClock) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{13}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SnapshotClock) GetIndex() uint64 {
@@ -1493,7 +1608,7 @@ type SnapshotEnd struct {
 
 func (x *SnapshotEnd) Reset() {
 	*x = SnapshotEnd{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[14]
+	mi := &file_command_v1_snapshot_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1505,7 +1620,7 @@ func (x *SnapshotEnd) String() string {
 func (*SnapshotEnd) ProtoMessage() {}
 
 func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[14]
+	mi := &file_command_v1_snapshot_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1518,7 +1633,7 @@ func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotEnd.ProtoReflect.Descriptor instead.
 func (*SnapshotEnd) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{14}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SnapshotEnd) GetRecords() uint64 {
@@ -1540,7 +1655,7 @@ var File_command_v1_snapshot_proto protoreflect.FileDescriptor
 const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"\x19command/v1/snapshot.proto\x12\n" +
-	"command.v1\x1a\x18command/v1/command.proto\"\xfa\x04\n" +
+	"command.v1\x1a\x18command/v1/command.proto\"\xb6\x05\n" +
 	"\x0eSnapshotRecord\x12.\n" +
 	"\x04meta\x18\x01 \x01(\v2\x18.command.v1.SnapshotMetaH\x00R\x04meta\x124\n" +
 	"\x06layout\x18\x02 \x01(\v2\x1a.command.v1.SnapshotLayoutH\x00R\x06layout\x124\n" +
@@ -1555,7 +1670,8 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"leadership\x18\n" +
 	" \x01(\v2\x1e.command.v1.SnapshotLeadershipH\x00R\n" +
 	"leadership\x121\n" +
-	"\x05clock\x18\v \x01(\v2\x19.command.v1.SnapshotClockH\x00R\x05clockB\x06\n" +
+	"\x05clock\x18\v \x01(\v2\x19.command.v1.SnapshotClockH\x00R\x05clock\x12:\n" +
+	"\btemplate\x18\x14 \x01(\v2\x1c.command.v1.SnapshotTemplateH\x00R\btemplateB\x06\n" +
 	"\x04body\"\xec\x02\n" +
 	"\fSnapshotMeta\x12\x1f\n" +
 	"\vfsm_version\x18\x01 \x01(\rR\n" +
@@ -1621,7 +1737,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x05owner\x18\b \x01(\x04R\x05owner\x123\n" +
 	"\aprocess\x18( \x01(\v2\x19.command.v1.HolderProcessR\aprocess\"'\n" +
 	"\x15SnapshotRemovedMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xa9\x02\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xdd\x02\n" +
 	"\rSnapshotToken\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1e\n" +
 	"\n" +
@@ -1636,7 +1752,18 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x04rate\x18\t \x01(\x04R\x04rate\x12\x14\n" +
 	"\x05burst\x18\n" +
 	" \x01(\x04R\x05burst\x12\x1a\n" +
-	"\bdisabled\x18\v \x01(\bR\bdisabled\"\xdb\x03\n" +
+	"\bdisabled\x18\v \x01(\bR\bdisabled\x12\x1c\n" +
+	"\tsequences\x18< \x01(\x04R\tsequences\x12\x14\n" +
+	"\x05begun\x18= \x01(\x04R\x05begun\"\xc7\x01\n" +
+	"\x10SnapshotTemplate\x12,\n" +
+	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.TemplateSpecR\x04spec\x12\"\n" +
+	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x03 \x01(\x04R\n" +
+	"generation\x12\x1c\n" +
+	"\tsuspended\x18\x04 \x01(\bR\tsuspended\x12\x19\n" +
+	"\x05start\x18\x05 \x01(\x03H\x00R\x05start\x88\x01\x01B\b\n" +
+	"\x06_start\"\xdb\x03\n" +
 	"\x10SnapshotSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\"\n" +
 	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\x12 \n" +
@@ -1698,7 +1825,7 @@ func file_command_v1_snapshot_proto_rawDescGZIP() []byte {
 	return file_command_v1_snapshot_proto_rawDescData
 }
 
-var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_command_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotRecord)(nil),        // 0: command.v1.SnapshotRecord
 	(*SnapshotMeta)(nil),          // 1: command.v1.SnapshotMeta
@@ -1710,15 +1837,17 @@ var file_command_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotGrant)(nil),         // 7: command.v1.SnapshotGrant
 	(*SnapshotRemovedMember)(nil), // 8: command.v1.SnapshotRemovedMember
 	(*SnapshotToken)(nil),         // 9: command.v1.SnapshotToken
-	(*SnapshotSequence)(nil),      // 10: command.v1.SnapshotSequence
-	(*SnapshotAnswer)(nil),        // 11: command.v1.SnapshotAnswer
-	(*SnapshotLeadership)(nil),    // 12: command.v1.SnapshotLeadership
-	(*SnapshotClock)(nil),         // 13: command.v1.SnapshotClock
-	(*SnapshotEnd)(nil),           // 14: command.v1.SnapshotEnd
-	(*Config)(nil),                // 15: command.v1.Config
-	(*LayoutSpec)(nil),            // 16: command.v1.LayoutSpec
-	(*HolderProcess)(nil),         // 17: command.v1.HolderProcess
-	(*SequenceSpec)(nil),          // 18: command.v1.SequenceSpec
+	(*SnapshotTemplate)(nil),      // 10: command.v1.SnapshotTemplate
+	(*SnapshotSequence)(nil),      // 11: command.v1.SnapshotSequence
+	(*SnapshotAnswer)(nil),        // 12: command.v1.SnapshotAnswer
+	(*SnapshotLeadership)(nil),    // 13: command.v1.SnapshotLeadership
+	(*SnapshotClock)(nil),         // 14: command.v1.SnapshotClock
+	(*SnapshotEnd)(nil),           // 15: command.v1.SnapshotEnd
+	(*Config)(nil),                // 16: command.v1.Config
+	(*LayoutSpec)(nil),            // 17: command.v1.LayoutSpec
+	(*HolderProcess)(nil),         // 18: command.v1.HolderProcess
+	(*TemplateSpec)(nil),          // 19: command.v1.TemplateSpec
+	(*SequenceSpec)(nil),          // 20: command.v1.SequenceSpec
 }
 var file_command_v1_snapshot_proto_depIdxs = []int32{
 	1,  // 0: command.v1.SnapshotRecord.meta:type_name -> command.v1.SnapshotMeta
@@ -1726,25 +1855,27 @@ var file_command_v1_snapshot_proto_depIdxs = []int32{
 	6,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
 	7,  // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
 	8,  // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
-	14, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
-	10, // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
-	11, // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
+	15, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
+	11, // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
+	12, // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
 	9,  // 8: command.v1.SnapshotRecord.token:type_name -> command.v1.SnapshotToken
-	12, // 9: command.v1.SnapshotRecord.leadership:type_name -> command.v1.SnapshotLeadership
-	13, // 10: command.v1.SnapshotRecord.clock:type_name -> command.v1.SnapshotClock
-	15, // 11: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
-	3,  // 12: command.v1.SnapshotMeta.restored:type_name -> command.v1.Restored
-	2,  // 13: command.v1.SnapshotMeta.sealed:type_name -> command.v1.Sealed
-	4,  // 14: command.v1.Restored.old_members:type_name -> command.v1.OldMember
-	16, // 15: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
-	17, // 16: command.v1.SnapshotWorker.process:type_name -> command.v1.HolderProcess
-	17, // 17: command.v1.SnapshotGrant.process:type_name -> command.v1.HolderProcess
-	18, // 18: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	13, // 9: command.v1.SnapshotRecord.leadership:type_name -> command.v1.SnapshotLeadership
+	14, // 10: command.v1.SnapshotRecord.clock:type_name -> command.v1.SnapshotClock
+	10, // 11: command.v1.SnapshotRecord.template:type_name -> command.v1.SnapshotTemplate
+	16, // 12: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
+	3,  // 13: command.v1.SnapshotMeta.restored:type_name -> command.v1.Restored
+	2,  // 14: command.v1.SnapshotMeta.sealed:type_name -> command.v1.Sealed
+	4,  // 15: command.v1.Restored.old_members:type_name -> command.v1.OldMember
+	17, // 16: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
+	18, // 17: command.v1.SnapshotWorker.process:type_name -> command.v1.HolderProcess
+	18, // 18: command.v1.SnapshotGrant.process:type_name -> command.v1.HolderProcess
+	19, // 19: command.v1.SnapshotTemplate.spec:type_name -> command.v1.TemplateSpec
+	20, // 20: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_snapshot_proto_init() }
@@ -1765,15 +1896,17 @@ func file_command_v1_snapshot_proto_init() {
 		(*SnapshotRecord_Token)(nil),
 		(*SnapshotRecord_Leadership)(nil),
 		(*SnapshotRecord_Clock)(nil),
+		(*SnapshotRecord_Template)(nil),
 	}
 	file_command_v1_snapshot_proto_msgTypes[10].OneofWrappers = []any{}
+	file_command_v1_snapshot_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_snapshot_proto_rawDesc), len(file_command_v1_snapshot_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

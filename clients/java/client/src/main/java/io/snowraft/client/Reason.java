@@ -65,6 +65,12 @@ public enum Reason {
     STRICT_SEQUENCE(Repeat.NO),
     /** Another block was granted since. */
     NOT_LAST_BLOCK(Repeat.NO),
+    /** No template has this pattern. */
+    UNKNOWN_TEMPLATE(Repeat.NO),
+    /** A template with this pattern exists, with other settings. */
+    TEMPLATE_EXISTS(Repeat.NO),
+    /** The template whose pattern matches is suspended after a restore. */
+    TEMPLATE_SUSPENDED(Repeat.NO),
     /** The sequence is frozen after a restore. */
     SEQUENCE_FROZEN(Repeat.NO),
     /** The name may belong to something that the restored backup does not know. */
