@@ -1,14 +1,13 @@
 package server_test
 
 import (
-	"sync"
+	"slices"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/rpc"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -70,71 +69,66 @@ func TestCreateOnDemand(t *testing.T) {
 // A member that has not applied a change of the configuration does not create sequences that the change forbids.
 func TestIncrementObeysTheLog(t *testing.T) {
 	t.Parallel()
-	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisCreate = "strict" })
-	leads := leader(t, nodes)
-	behind := except(nodes, leads)[0]
-	if created, err := behind.server.Create(t.Context(), "before"); err != nil || !created {
-		t.Fatalf("Create() = %v, %v", created, err)
-	}
-	release := stall(t, behind)
-	configureWithout(t, leads, behind, snowraftv1.AutoCreate_AUTO_CREATE_OFF)
-	if got := behind.server.Member().State().ConfigValue().GetRedisCreate(); got != commandv1.AutoCreate_AUTO_CREATE_STRICT {
-		t.Fatalf("redis_create of the stalled replica is %v", got)
-	}
-	for key, want := range map[string]bool{"after": false, "before": true} {
-		waited := time.AfterFunc(30*time.Second, release) // a call that waits for an entry returns then
-		if created, err := behind.server.Create(t.Context(), key); err != nil || created != want {
-			t.Errorf("Create(%s) = %v, %v, want %v", key, created, err, want)
+	inBubble(t, func(t *testing.T) {
+		g := &gate{Network: networkOf(t)}
+		nodes := startCluster(t, 3, g.members, func(c *server.Config) { c.RedisCreate = "strict" })
+		leads := leader(t, nodes)
+		behind := except(nodes, leads)[0]
+		if created, err := behind.server.Create(t.Context(), "before"); err != nil || !created {
+			t.Fatalf("Create() = %v, %v", created, err)
 		}
-		if !waited.Stop() {
-			t.Errorf("Create(%s) waits for an entry", key)
+		open := g.close(t, behind.server.RaftAddr())
+		if got := configure(t, leads, snowraftv1.AutoCreate_AUTO_CREATE_OFF); !slices.Equal(got, []string{behind.cfg.Name}) {
+			t.Fatalf("unreached members: %q, want %s", got, behind.cfg.Name)
 		}
-	}
-	if _, ok := leads.server.Member().State().Sequence("after"); ok {
-		t.Error("the sequence was created")
-	}
+		if got := behind.server.Member().State().ConfigValue().GetRedisCreate(); got != commandv1.AutoCreate_AUTO_CREATE_STRICT {
+			t.Fatalf("redis_create of the replica behind is %v", got)
+		}
+		for key, want := range map[string]bool{"after": false, "before": true} {
+			waited := time.AfterFunc(30*time.Second, open) // a call that waits for an entry returns then
+			if created, err := behind.server.Create(t.Context(), key); err != nil || created != want {
+				t.Errorf("Create(%s) = %v, %v, want %v", key, created, err, want)
+			}
+			if !waited.Stop() {
+				t.Errorf("Create(%s) waits for an entry", key)
+			}
+		}
+		if _, ok := leads.server.Member().State().Sequence("after"); ok {
+			t.Error("the sequence was created")
+		}
+	})
 }
 
 // A member that has not applied a change of the configuration yet creates the sequences that the change permits.
 func TestIncrementCreatesOnceItIsPermitted(t *testing.T) {
 	t.Parallel()
-	nodes := startCluster(t, 3)
-	leads := leader(t, nodes)
-	behind := except(nodes, leads)[0]
-	if created, err := behind.server.Create(t.Context(), "k"); err != nil || created {
-		t.Fatalf("with redis_create off: Create() = %v, %v", created, err)
-	}
-	release := stall(t, behind)
-	configure(t, leads, snowraftv1.AutoCreate_AUTO_CREATE_STRICT)
-	answered := make(chan struct{})
-	go func() {
-		defer close(answered)
-		created, err := behind.server.Create(t.Context(), "k")
-		for leaderChanged(err) {
-			created, err = behind.server.Create(t.Context(), "k")
+	inBubble(t, func(t *testing.T) {
+		g := &gate{Network: networkOf(t)}
+		nodes := startCluster(t, 3, g.members)
+		leads := leader(t, nodes)
+		behind := except(nodes, leads)[0]
+		if created, err := behind.server.Create(t.Context(), "k"); err != nil || created {
+			t.Fatalf("with redis_create off: Create() = %v, %v", created, err)
 		}
-		if err != nil || !created {
-			t.Errorf("Create() = %v, %v, want true", created, err)
+		open := g.close(t, behind.server.RaftAddr())
+		configure(t, leads, snowraftv1.AutoCreate_AUTO_CREATE_STRICT)
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			if created, err := behind.server.Create(t.Context(), "k"); err != nil || !created {
+				t.Errorf("Create() = %v, %v, want true", created, err)
+			}
+		}()
+		until(t, "the leader has the sequence", func() bool {
+			_, ok := leads.server.Member().State().Sequence("k")
+			return ok
+		})
+		select {
+		case <-answered:
+			t.Error("Create() returns before this member has the sequence")
+		default:
 		}
-	}()
-	until(t, "the leader has the sequence", func() bool {
-		_, ok := leads.server.Member().State().Sequence("k")
-		return ok
+		open()
+		<-answered
 	})
-	release()
-	<-answered
-}
-
-// stall stops changes of a member's replica until release is called.
-func stall(t *testing.T, n *node) (release func()) {
-	t.Helper()
-	stalled, end, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		n.server.Member().State().View(func(*fsm.State) { close(stalled); <-end })
-	}()
-	<-stalled
-	release = sync.OnceFunc(func() { close(end); <-done })
-	t.Cleanup(release) // before the member is closed
-	return release
 }
