@@ -11,7 +11,6 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// TestBlocksInCluster runs in synthetic time, in which no pause of the machine deposes a leader.
 func TestBlocksInCluster(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(t *testing.T, c *numberCluster, cl *client.Client){
@@ -116,36 +115,32 @@ func blocksErrors(t *testing.T, c *numberCluster, cl *client.Client) {
 	}
 }
 
-// Blocks are issued on after their leader has crashed. The test runs in real time: raft may lose the answer to a proposal in a
-// crash, and the goroutine that waits for the answer would outlive a bubble.
+// Blocks are issued on after their leader has crashed.
 func TestBlocksOutliveTheLeader(t *testing.T) {
 	t.Parallel()
-	c := startNumberCluster(t, 3)
-	c.create(&snowraftv1.Sequence{Name: "s", Mode: relaxed})
-	b := blocksOf(t, c.client(), "s")
-	seen := make(map[int64]bool)
-	next := func() {
-		var n int64
-		eventually(t, "the next number", func() bool { // an election may outlast the limit of the client
-			var err error
-			n, err = b.Next(t.Context())
-			if _, ok := errors.AsType[*client.Error](err); err != nil && !ok {
+	inBubble(t, func(t *testing.T) {
+		c := startNumberCluster(t, 3)
+		c.create(&snowraftv1.Sequence{Name: "s", Mode: relaxed})
+		b := blocksOf(t, c.client(), "s")
+		seen := make(map[int64]bool)
+		next := func() {
+			n, err := b.Next(t.Context())
+			if err != nil {
 				t.Fatal(err)
 			}
-			return err == nil
-		})
-		if seen[n] {
-			t.Errorf("%d came twice", n)
+			if seen[n] {
+				t.Errorf("%d came twice", n)
+			}
+			seen[n] = true
 		}
-		seen[n] = true
-	}
-	next()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // without returning the block
-	_ = c.leader().Close(ctx)
-	for range 5000 { // more than one block
 		next()
-	}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // without returning the block
+		_ = c.leader().Close(ctx)
+		for range 5000 { // more than one block
+			next()
+		}
+	})
 }
 
 func blocksOf(t *testing.T, cl *client.Client, name string, opts ...client.BlocksOption) *client.Blocks {
