@@ -30,7 +30,7 @@ func (q *auditSequence) repeat(index, owner uint64, c *commandv1.AllocateBlock, 
 	want := was.BlockGrant
 	want.Repeated, want.Token = true, index
 	// The block may have been short, and the bounds been moved since.
-	if reason == idReused && want.Count != c.GetCount() || reason == 0 && b == want && want.Count <= c.GetCount() {
+	if reason == idReused && (want.Count != c.GetCount() || c.GetOnlyPeriod() != 0 && c.GetOnlyPeriod() != want.Period) || reason == 0 && b == want && want.Count <= c.GetCount() {
 		return true, nil
 	}
 	return true, violated("answer", "%v returned %v, %+v, want %+v", c, reason, b, want)

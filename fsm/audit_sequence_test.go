@@ -18,9 +18,11 @@ type auditSequence struct {
 	generation uint64
 	numbering  uint64
 	period     int32
+	closed     int32  // periods before this one are closed
 	next       *int64 // nil: there is none, or a change has to say which
 	forced     bool   // ever
 	granted    map[auditNumber]bool
+	late       map[auditNumber]bool // those that were granted after their period ended
 	last       auditBlock
 	answers    map[answerKey]*auditAnswer
 }
@@ -159,7 +161,9 @@ func (q *auditSequence) update(index uint64, c *commandv1.UpdateSequence, r Resu
 }
 
 // force lets numbers repeat from now on.
-func (q *auditSequence) force() { q.forced, q.granted = true, map[auditNumber]bool{} }
+func (q *auditSequence) force() {
+	q.forced, q.closed, q.granted, q.late = true, 0, map[auditNumber]bool{}, map[auditNumber]bool{}
+}
 
 // adopt applies an accepted change.
 func (q *auditSequence) adopt(index uint64, now Sequence) {
@@ -212,6 +216,9 @@ func (q *auditSequence) allocate(index, owner uint64, c *commandv1.AllocateBlock
 	if c.GetPeriod() > p.period {
 		p.period, p.next = c.GetPeriod(), new(p.spec.GetStart())
 	}
+	if only := c.GetOnlyPeriod(); only != 0 && (only != p.period || c.From != nil || len(c.GetReturnKeyHash()) > 0) {
+		return q.allocateLate(index, owner, c, max(observed, now), r)
+	}
 	count := new(big.Int).SetUint64(c.GetCount())
 	if left := p.left(); left.Cmp(count) < 0 {
 		if left.Sign() == 0 || c.GetWhole() {
@@ -253,6 +260,42 @@ func (q *auditSequence) allocate(index, owner uint64, c *commandv1.AllocateBlock
 		p.last = auditBlock{}
 	}
 	*q = p
+	return nil
+}
+
+// allocateLate checks the numbers of an earlier period. They are beyond all that were granted in it.
+func (q *auditSequence) allocateLate(index, owner uint64, c *commandv1.AllocateBlock, at int64, r Result) error {
+	reason, b := reasonOf(r), r.Block
+	present := max(q.period, c.GetPeriod())
+	switch {
+	case reason == invalidArgument && (c.From != nil || c.GetOnlyPeriod() >= present || q.spec.GetReset_() == resetNone),
+		reason == periodClosed && c.GetOnlyPeriod() < present, reason == periodUnknown && c.From == nil, reason == exhaustedReas:
+		return nil
+	case reason != 0 || b.Period != c.GetOnlyPeriod() || b.Period >= present || b.Token != index || b.AtMillis != at ||
+		b.Count != c.GetCount() && (c.GetWhole() || b.Count > c.GetCount()) || q.spec.GetLateMs() == 0:
+		return violated("rules", "%v in %d returned %+v, %v", c, present, b, r.Err)
+	case b.Period < c.GetOpenFrom(), b.Period < q.closed:
+		return violated("late", "%+v after the period closed: %v", b, c)
+	}
+	if q.period < present {
+		q.period, q.next, q.last = present, new(q.spec.GetStart()), auditBlock{}
+	}
+	for n := range q.granted {
+		if n.period == b.Period && (n.number >= b.First) == (b.Increment > 0) && !q.forced {
+			return violated("number", "%+v does not follow %d, which was granted in its period", b, n.number)
+		}
+	}
+	for i := range b.Count {
+		n := auditNumber{b.Period, numberAt(b.First, i, b.Increment)}
+		if q.granted[n] {
+			return violated("number", "%v of %+v was granted before", n, b)
+		}
+		q.granted[n], q.late[n] = true, true
+	}
+	q.closed = max(q.closed, c.GetOpenFrom())
+	if id := string(c.GetRequestId()); id != "" {
+		q.answers[answerKey{owner, 0, id}] = &auditAnswer{BlockGrant: b}
+	}
 	return nil
 }
 
@@ -305,7 +348,11 @@ func (q *auditSequence) checkHull(s *State, name string) error {
 		record, ok = s.sequences.deleted.Get(name)
 	}
 	for n := range q.granted {
-		if !ok || n.period == record.period && !record.used.holds(n.number) || !record.used.some {
+		end, known := ended{}, false
+		if ok {
+			end, known = record.late.value().find(n.period)
+		}
+		if !ok || n.period == record.period && !record.used.holds(n.number) || !record.used.some || known && !end.used.holds(n.number) {
 			return violated("hull", "%+v of %q was granted and is not in %+v", n, name, record)
 		}
 	}

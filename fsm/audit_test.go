@@ -276,7 +276,7 @@ func reasonOf(r Result) commandv1.Refusal {
 func newAuditSequences() map[string]*auditSequence {
 	all := map[string]*auditSequence{}
 	for _, name := range modelNames {
-		all[name] = &auditSequence{granted: map[auditNumber]bool{}}
+		all[name] = &auditSequence{granted: map[auditNumber]bool{}, late: map[auditNumber]bool{}}
 	}
 	return all
 }

@@ -21,14 +21,15 @@ type BlockGrant struct {
 	Count      uint64 // at least 1
 	Increment  int64
 	Generation uint64 // numbering of the sequence when the block was granted; see Sequence
-	Period     int32  // see Sequence; never earlier than the period of an earlier block
+	Period     int32  // see Sequence; never earlier than the period of an earlier block, unless the request named the period
 	AtMillis   int64  // time of the grant: the later of the proposer's clock and the observed clock; Unix ms
 	Repeated   bool   // the block of an earlier request with the same ID
 }
 
 // allocateBlock grants the next numbers of a sequence, fewer than requested if fewer
 // remain, unless the request is for a whole block. A period after the sequence's
-// begins with the block. An earlier period is taken for the sequence's.
+// begins with the block. An earlier period is taken for the sequence's, unless the
+// request is for that period only.
 func (s *State) allocateBlock(e entry) Result {
 	c := e.cmd.GetAllocateBlock()
 	old, refused := s.sequences.named(c.GetName())
@@ -63,13 +64,20 @@ func (s *State) allocateBlock(e entry) Result {
 	}
 	q := *old
 	if c.GetPeriod() > q.period {
-		q.startPeriod(c.GetPeriod())
+		q.roll(c.GetPeriod(), s.sequences.endable())
 	}
-	count := min(c.GetCount(), q.remaining())
+	counter, refused := &q, (*Refused)(nil)
+	if only := c.GetOnlyPeriod(); q.period != old.period || only != 0 {
+		q.closeBefore(c.GetOpenFrom())
+		if counter, refused = s.counterOf(&q, only, c.From); refused != nil {
+			return Result{Err: refused}
+		}
+	}
+	count := min(c.GetCount(), counter.remaining())
 	if count == 0 || c.GetWhole() && count < c.GetCount() {
-		return Result{Err: q.view().Exhausted(q.remaining())}
+		return Result{Err: counter.view().Exhausted(counter.remaining())}
 	}
-	first, _ := q.next()
+	first, _ := counter.next()
 	if requested {
 		if refused := s.answers.room(key.owner, s.observed); refused != nil {
 			return Result{Err: refused}
@@ -80,12 +88,15 @@ func (s *State) allocateBlock(e entry) Result {
 	if returnable {
 		token = e.index
 	}
-	q.grant(count, token, keyHash)
+	counter.grant(count, token, keyHash)
+	if counter != &q {
+		q.setEnded(counter)
+	}
 	// The observed clock stands still while no member leads. An answer from before the clock moves again must not
 	// age by that whole time at once.
 	at := max(s.observed, e.now)
 	grant := BlockGrant{
-		First: first, Count: count, Increment: q.spec.increment, Generation: q.numbering, Period: q.period, AtMillis: at,
+		First: first, Count: count, Increment: q.spec.increment, Generation: q.numbering, Period: counter.period, AtMillis: at,
 	}
 	if requested {
 		s.answers.add(answer{key, q.name, grant}, s.observed)
@@ -126,6 +137,12 @@ func checkAllocate(c *commandv1.AllocateBlock) *Refused {
 		return invalid("request ID of %d bytes: expected at most %d bytes", n, limits.RequestIDBytes)
 	case n > 0 && len(c.GetReturnKeyHash()) > 0:
 		return invalid("return_key: cannot be combined with a request ID")
+	case c.GetOnlyPeriod() != 0 && len(c.GetReturnKeyHash()) > 0:
+		return invalid("return_key: cannot be combined with a period")
+	case c.GetOnlyPeriod() == 0 && c.From != nil:
+		return invalid("from: cannot be given without a period")
+	case c.GetOpenFrom() != 0 && checkDate(c.GetOpenFrom()) != nil:
+		return invalid("%v", checkDate(c.GetOpenFrom()))
 	case len(c.GetReturnKeyHash()) > 0 && len(c.GetReturnKeyHash()) != hashBytes:
 		return invalid("return key hash of %d bytes: expected %d bytes", len(c.GetReturnKeyHash()), hashBytes)
 	}
@@ -140,6 +157,10 @@ func (q *sequence) repeat(index uint64, c *commandv1.AllocateBlock, got BlockGra
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_REQUEST_ID_REUSED,
 			"request ID belongs to a request that got %d numbers, not %d; use a new ID for each request",
 			got.Count, c.GetCount())}
+	}
+	if only := c.GetOnlyPeriod(); only != 0 && got.Period != only {
+		return Result{Err: refuse(commandv1.Refusal_REFUSAL_REQUEST_ID_REUSED,
+			"request ID belongs to a request that got numbers of the period %s, not %s; use a new ID for each request", day(got.Period), day(only))}
 	}
 	got.Token, got.Repeated = index, true
 	return Result{Block: got}

@@ -23,6 +23,11 @@ func (r *snapshotDecoder) addSequence(m *commandv1.SnapshotSequence) error {
 		base: m.GetBase(), granted: m.GetGranted(), lastFrom: m.GetLastFrom(), lastToken: m.GetLastToken(),
 		spent: m.GetSpent(), frozen: m.GetGeneration() < s.restored.GetIndex(),
 	}
+	l, err := lateOf(m)
+	if err != nil {
+		return err
+	}
+	q.late = l.pointer()
 	var keyed bool
 	if q.lastKeyHash, keyed = hashOf(m.GetLastKeyHash()); keyed != (q.lastToken != 0) {
 		return corrupt("sequence %q has a block of token %d with a key hash of %d bytes", name, q.lastToken, len(m.GetLastKeyHash()))
@@ -48,7 +53,7 @@ func (r *snapshotDecoder) addSequence(m *commandv1.SnapshotSequence) error {
 	} else if !q.buried() || !q.used.some && s.version < DocumentVersion {
 		return corrupt("deleted sequence %q is not what deleting leaves", name)
 	} else {
-		s.sequences.deleted.Set(name, q)
+		s.sequences.putDeleted(q)
 	}
 	s.index = max(s.index, q.generation, q.lastToken)
 	return nil

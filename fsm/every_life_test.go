@@ -80,6 +80,7 @@ type everyFacts struct {
 	blocks [2]everyBlock
 	lanes  [2]everyLane
 	given  everyNumbers    // numbers that were granted and not returned
+	late   everyNumbers    // those whose period had ended
 	asked  [2]everyNumbers // those of each token's request
 	ticks  [2][2]uint64    // ticks of each worker that were granted in each life and not released
 }
@@ -149,6 +150,8 @@ type everyRecord struct {
 	returnable             [2]bool
 	closed                 bool
 	observed               int64
+	ends                   [2]ended
+	since, open            int32
 	answers                [3]everyAnswer // one without a token, and one for each token
 }
 
@@ -204,7 +207,10 @@ func (n *everyNode) record(s *State) everyRecord {
 	for i, b := range n.blocks {
 		r.returnable[i] = q.lastToken != 0 && q.lastToken == b.token
 	}
-	r.sequence.spec, r.sequence.created, r.sequence.lastToken = nil, 0, 0
+	l := q.late.value()
+	copy(r.ends[:], l.ends)
+	r.since, r.open = l.since, l.open
+	r.sequence.late, r.sequence.spec, r.sequence.created, r.sequence.lastToken = nil, nil, 0, 0
 	r.sequence.incarnation, r.sequence.generation, r.sequence.numbering = 0, 0, 0
 	return r
 }
@@ -244,6 +250,7 @@ func TestEveryLife(t *testing.T) {
 		"periods":  {slices.Concat(everyClock, everyChanges, everyBlocks[:1], everyRestores), 8, 16, 18, 14_000},
 		"numbers":  {slices.Concat(everyClock, everyChanges, everyBlocks, everyRestores), 6, 9, 11, 11_000},
 		"requests": {slices.Concat(everyClock, everyChanges[:4], everyRequests, everyRestores), 8, 40, 40, 4000},
+		"late":     {slices.Concat(everyClock, everyLateChanges, everyBlocks[:2], everyLate, everyRestores), 6, 9, 11, 3200},
 		"IDs":      {slices.Concat(everyClock, everyWindows, everyRestores), 7, 11, 13, 13_000},
 		"all":      {slices.Concat(everyClock, everyChanges, everyBlocks, everyRequests, everyWindows, everyRestores, everySnapshot), 4, 6, 7, 3200},
 	} {

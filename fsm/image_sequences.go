@@ -22,6 +22,7 @@ func (im image) walkSequences(visit func(*commandv1.SnapshotRecord)) {
 		if q.used.some {
 			message.Low, message.High = new(q.used.low), new(q.used.high)
 		}
+		message.Ended, message.LateSince, message.OpenFrom = q.late.value().message()
 		visit(record)
 	}
 }

@@ -33,6 +33,9 @@ func (w *lives) command(s *State) *commandv1.Command {
 }
 
 func (w *lives) body(s *State) *commandv1.Command {
+	if w.documents && w.choose("number", 3) == 0 {
+		return w.allocate(s)
+	}
 	switch w.choose("command", 26) {
 	case 0, 1, 2, 3:
 		return w.acquire()
@@ -134,19 +137,65 @@ func (w *lives) allocate(s *State) *commandv1.Command {
 	}
 	period, _ := livesPeriod(q.Spec.GetTimeZone(), q.Spec.GetReset_(), w.clock())
 	cmd := allocate(q.Spec.GetName(), q.Generation, []uint64{1, 2, 5}[w.choose("count", 3)], period)
+	late := q.Spec.GetLateMs() != 0 && w.choose("late", 2) == 0
+	if q.Spec.GetLateMs() != 0 {
+		cmd.GetAllocateBlock().OpenFrom = w.openFrom(s, q.Spec)
+	}
+	if late {
+		cmd = w.ofEarlier(cmd, q)
+	}
 	if w.choose("ID", 4) == 0 {
 		w.drawn++
 		cmd = withID(cmd, fmt.Sprint("request-", w.drawn))
 		w.asked = append(w.asked, cmd)
 		return cmd
 	}
+	if late {
+		return cmd
+	}
 	return withKey(cmd, w.secret())
+}
+
+// openFrom returns the first open period of a sequence whose numbers can be late.
+func (w *lives) openFrom(s *State, spec *commandv1.SequenceSpec) int32 {
+	period, _ := livesPeriod(spec.GetTimeZone(), spec.GetReset_(), s.observed-spec.GetLateMs())
+	return period
+}
+
+// ofEarlier wants numbers of an earlier period. The next number that a caller may state is where the period ended, without the
+// late numbers.
+func (w *lives) ofEarlier(cmd *commandv1.Command, q Sequence) *commandv1.Command {
+	period, _ := livesPeriod(q.Spec.GetTimeZone(), q.Spec.GetReset_(), w.now-int64(w.choose("back", 4))*24*livesHour)
+	cmd = of(period, cmd, cmd.GetAllocateBlock().GetOpenFrom())
+	if period >= q.Period || w.choose("state", 2) == 0 {
+		return cmd
+	}
+	from := q.Spec.GetStart()
+	if last, some := w.lastIn(q, period, false); some {
+		from = max(from, last+1)
+	}
+	return stated(from, cmd)
+}
+
+// lastIn returns the last number of a period in the sequence's direction, which is upward, with or without late numbers.
+func (w *lives) lastIn(q Sequence, period int32, late bool) (n int64, some bool) {
+	for g, grant := range w.numbers {
+		if g.name == q.Spec.GetName() && g.period == period && (late || !grant.late) && (!some || g.number > n) {
+			n, some = g.number, true
+		}
+	}
+	return n, some
 }
 
 func (w *lives) spec(name string) *commandv1.SequenceSpec {
 	n := [][4]int64{{1, 1, 1, 1000}, {1, 3, 1, 1000}, {500, -2, -1000, 1000}, {20, 1, 20, 60}}[w.choose("numbers", 4)]
 	return plain(name, numbers(n[0], n[1], n[2], n[3]), resetting([]commandv1.SequenceReset{resetNone, resetDaily, resetMonthly}[w.choose("reset", 3)]),
-		func(s *commandv1.SequenceSpec) { s.TimeZone = []string{"UTC", "east", "west"}[w.choose("zone", 3)] })
+		func(s *commandv1.SequenceSpec) {
+			s.TimeZone = []string{"UTC", "east", "west"}[w.choose("zone", 3)]
+			if w.documents && w.choose("late", 4) > 0 && s.GetIncrement() > 0 {
+				s.Reset_, s.LateMs = resetDaily, []int64{48, 2000}[w.choose("long", 2)]*livesHour
+			}
+		})
 }
 
 // administer creates, changes and deletes sequences.
@@ -172,6 +221,10 @@ func (w *lives) administer(s *State) *commandv1.Command {
 		spec.TimeZone = []string{"UTC", "east", "west"}[w.choose("zone", 3)]
 	}
 	cmd := change(spec, q.Generation)
+	if c := cmd.GetUpdateSequence(); spec.GetLateMs() != 0 || q.Spec.GetLateMs() != 0 {
+		c.OpenFrom = w.openFrom(s, q.Spec)
+		c.Period, _ = livesPeriod(q.Spec.GetTimeZone(), q.Spec.GetReset_(), w.clock())
+	}
 	if w.choose("set", 3) == 0 {
 		cmd.GetUpdateSequence().Next = new(q.Next + int64(w.choose("next", 60)) - 30)
 	}

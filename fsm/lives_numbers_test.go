@@ -32,8 +32,9 @@ func (w *lives) number(cmd *commandv1.Command, b BlockGrant) error {
 			return violated("number", "%+v was granted in life %d and, by %+v, in life %d", n, was.life, b, w.life)
 		}
 	}
+	q, _ := w.s.Sequence(c.GetName())
 	for i := range b.Count {
-		w.numbers[livesNumber{c.GetName(), b.Period, numberAt(first, i, b.Increment)}] = livesGrant{w.life, len(w.longest)}
+		w.numbers[livesNumber{c.GetName(), b.Period, numberAt(first, i, b.Increment)}] = livesGrant{w.life, len(w.longest), b.Period < q.Period}
 	}
 	return nil
 }

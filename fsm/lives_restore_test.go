@@ -21,6 +21,9 @@ func (w *lives) attest() error {
 	case 2, 3:
 		return w.commit(w.resumeTemplate())
 	}
+	if w.choose("ended", 2) == 0 {
+		return w.attestPeriod()
+	}
 	page := w.s.Frozen("", 100)
 	if len(page) == 0 {
 		return nil
@@ -35,6 +38,20 @@ func (w *lives) attest() error {
 		}
 	}
 	return w.commit(cmd)
+}
+
+// attestPeriod commits the operator's statement about a period that ended.
+func (w *lives) attestPeriod() error {
+	q, ok := w.s.Sequence(livesNames[w.choose("name", len(livesNames))])
+	if !ok || q.Spec.GetLateMs() == 0 {
+		return nil
+	}
+	period, _ := livesPeriod(q.Spec.GetTimeZone(), q.Spec.GetReset_(), w.now-int64(w.choose("back", 4))*24*livesHour)
+	last, some := w.lastIn(q, period, true)
+	if !some {
+		last = q.Spec.GetStart() - 1
+	}
+	return w.commit(resumePeriod(period, resume(q.Spec.GetName(), q.Generation, &last, uint64(w.choose("margin", 3)))))
 }
 
 // end commits the statement that another life ended, which may be repeated. Branches are not restored.

@@ -65,7 +65,8 @@ type livesNumber struct {
 // livesGrant is the last grant of a number that was not returned.
 type livesGrant struct {
 	life  int
-	place int // among the commands of all lives
+	place int  // among the commands of all lives
+	late  bool // its period had ended
 }
 
 // livesClaim is a window or a block that was granted in some life.
@@ -105,6 +106,7 @@ type lives struct {
 	s           *State
 	life        int
 	now         int64 // time on the clocks of most members
+	documents   bool  // sequences have what came with DocumentVersion
 	wrongHost   bool  // this life was restored with an incorrect clock
 	index, term uint64
 	log         []*raft.Log // log of this life
@@ -144,8 +146,9 @@ func (w *lives) run(count, steps int) error {
 			return err
 		}
 	}
-	if w.choose("newest version", 2) == 0 {
-		if err := w.commit(at(w.now, raise(LineageVersion))); err != nil {
+	version := uint32(1 + w.choose("version", 3))
+	if w.documents = version == DocumentVersion; version > firstVersion {
+		if err := w.commit(at(w.now, raise(version))); err != nil {
 			return err
 		}
 	}
@@ -168,6 +171,9 @@ func (w *lives) step() error {
 	switch w.choose("action", 24) {
 	case 0, 1:
 		w.now += []int64{livesUnit, 2 * livesUnit, 1000, 5000, livesHour, 13 * livesHour}[w.choose("pass", 6)]
+		if w.documents && w.choose("day", 2) == 0 {
+			w.now += 24 * livesHour
+		}
 		return nil
 	case 2:
 		return w.backUp()

@@ -85,7 +85,7 @@ func (s *State) mergeSequence(other *sequence, deleted bool) {
 	if merged := q.covering(other); live {
 		s.sequences.put(merged)
 	} else {
-		s.sequences.deleted.Set(merged.name, merged)
+		s.sequences.putDeleted(merged)
 	}
 }
 
@@ -101,8 +101,15 @@ func (q *sequence) covering(other *sequence) *sequence {
 	case !q.spec.resets() || other.period == q.period:
 		c.used = q.used.join(other.used)
 	case other.period > q.period:
-		c.startPeriod(other.period)
+		c.roll(other.period, true)
 		c.used, c.spent = other.used, other.spent
+	}
+	if c.spec.reset == other.spec.reset {
+		ended := *other
+		if ended.period < c.period {
+			ended.roll(c.period, true)
+		}
+		c.keep(c.late.value().join(ended.late.value()))
 	}
 	if !c.used.some && (q.used.some || other.used.some) {
 		c.used = trace(c.base, c.spec.increment)

@@ -56,7 +56,12 @@ type requestOf struct {
 
 // period returns the present period of a kind by a process's clock.
 func (w *world) period(p *process, reset commandv1.SequenceReset) int32 {
-	day := max(0, (w.clock(p)-modelEpoch)/modelDay)
+	return modelPeriod(reset, w.clock(p))
+}
+
+// modelPeriod returns the period of a kind that contains a time.
+func modelPeriod(reset commandv1.SequenceReset, at int64) int32 {
+	day := max(0, (at-modelEpoch)/modelDay)
 	year, month, date := 2025+day/48, 1+day/4%12, 1+day%4
 	switch reset {
 	case resetNone:
@@ -82,6 +87,9 @@ func (w *world) modelSpec(name string) *commandv1.SequenceSpec {
 	reset := []commandv1.SequenceReset{resetNone, resetNone, resetDaily, resetDaily, resetMonthly, resetYearly}[w.choose("reset", 6)]
 	spec := plain(name, numbers(n[0], n[1], n[2], n[3]), resetting(reset))
 	spec.Format = []string{"", "{date:yyyyMMdd}/{seq}"}[w.choose("format", 2)]
+	if w.documents && w.choose("late", 3) > 0 {
+		spec.Reset_, spec.LateMs = resetDaily, []int64{2, 8}[w.choose("long", 2)]*modelDay
+	}
 	return spec
 }
 
@@ -118,6 +126,10 @@ func (w *world) allocate(p *process) {
 	if w.choose("keyless", 6) == 0 {
 		c.ReturnKeyHash = nil
 	}
+	c.OpenFrom = w.openFrom(q.Spec)
+	if q.Spec.GetLateMs() != 0 && w.choose("late", 2) == 0 {
+		w.wantEarlier(c, q)
+	}
 	cmd := &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: c}}
 	p.repeat = nil
 	if w.choose("ID", 4) == 0 {
@@ -127,6 +139,38 @@ func (w *world) allocate(p *process) {
 		}
 	}
 	w.ask(p, nil, cmd)
+}
+
+// openFrom returns the first period of a sequence that is open by the observed clock; 0 if its numbers cannot be late.
+func (w *world) openFrom(spec *commandv1.SequenceSpec) int32 {
+	if spec.GetLateMs() == 0 {
+		return 0
+	}
+	return modelPeriod(spec.GetReset_(), w.machines[0].Observed().Load()-spec.GetLateMs())
+}
+
+// wantEarlier makes a request one for numbers of a period, mostly an earlier one. The next number that it may state is true: no
+// number that follows was granted in the period, except late ones.
+func (w *world) wantEarlier(c *commandv1.AllocateBlock, q Sequence) {
+	back := int64(w.choose("back", 5)) * modelDay
+	c.OnlyPeriod, c.ReturnKeyHash = modelPeriod(q.Spec.GetReset_(), w.now-back), nil
+	ghost := w.audit.sequences[c.GetName()]
+	if !ghost.live || c.GetOnlyPeriod() >= ghost.period || w.choose("state", 2) == 0 {
+		return
+	}
+	from, ok := q.Spec.GetStart(), true
+	up := q.Spec.GetIncrement() > 0
+	for n := range ghost.granted {
+		if n.period == c.GetOnlyPeriod() && !ghost.late[n] && (n.number >= from) == up {
+			from, ok = n.number, false
+		}
+	}
+	if !ok {
+		from, ok = after(from, q.Spec.GetIncrement())
+	}
+	if ok {
+		c.From = &from
+	}
 }
 
 // newID returns a request ID that was not used before.
@@ -203,10 +247,15 @@ func (w *world) administer(p *process) {
 		c := &commandv1.UpdateSequence{Spec: spec, Generation: q.Generation, Force: force}
 		if w.choose("keep", 2) == 0 { // change little
 			c.Spec = q.Spec
-			c.Spec.Reset_ = spec.GetReset_()
+			if c.Spec.Reset_ = spec.GetReset_(); c.Spec.GetReset_() == resetNone {
+				c.Spec.LateMs = 0
+			}
 			if w.choose("describe", 2) == 0 {
 				c.Spec.Description += "."
 			}
+		}
+		if q.Spec.GetLateMs() != 0 || spec.GetLateMs() != 0 {
+			c.Period, c.OpenFrom = w.period(p, c.Spec.GetReset_()), w.openFrom(q.Spec)
 		}
 		if w.choose("set", 3) == 0 {
 			c.Next = new(q.Next + int64(w.choose("next", 9)) - 3)

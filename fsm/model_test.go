@@ -109,6 +109,7 @@ type world struct {
 	source
 	adversary
 	leases    bool // requests have fields of leases, and a layout is for leases only
+	documents bool // sequences have what came with DocumentVersion
 	machines  []*Machine
 	processes []*process
 	pending   []*proposal
@@ -157,6 +158,11 @@ func newWorld(s source, a adversary, replicas int) *world {
 func (w *world) run(steps int) error {
 	if w.leases {
 		if err := w.propose(raise(Version)); err != nil {
+			return err
+		}
+	}
+	if w.documents = w.choose("documents", 2) == 0; w.documents {
+		if err := w.propose(raise(DocumentVersion)); err != nil {
 			return err
 		}
 	}

@@ -43,6 +43,7 @@ type trail struct {
 	used   hull      // numbers granted in the latest period
 	all    hull      // numbers granted in all periods
 	period int32     // the latest period
+	late   late      // earlier periods, with the numbers that were returned in them
 	plain  bool      // some sequence of the name had no reset
 }
 
@@ -121,7 +122,11 @@ func (r *Replay) follow(name string) {
 		t.last, t.live = q, live
 	}
 	t.plain = t.plain || !q.spec.resets()
+	t.late = t.late.join(q.late.value())
 	if q.period > t.period {
+		if e, known := t.late.find(t.period); known {
+			t.late = t.late.with(ended{e.period, e.frozen, e.base, e.used.join(t.used)})
+		}
 		t.period, t.used = q.period, hull{}
 	}
 	t.used, t.all = t.used.join(q.used), t.all.join(q.used)
@@ -152,7 +157,7 @@ func (r *Replay) State() (*State, error) {
 		if t.live {
 			s.sequences.put(q)
 		} else {
-			s.sequences.deleted.Set(q.name, q)
+			s.sequences.putDeleted(q)
 		}
 	}
 	if n := s.sequences.len(); n > s.maxSequences {
@@ -175,6 +180,7 @@ func (t *trail) covering() *sequence {
 		q.period = t.period
 	}
 	q.used = t.used.join(q.used)
+	q.keep(t.late)
 	if t.plain { // numbers must not begin again with a period
 		q.used = t.all
 		q.withoutReset()

@@ -38,6 +38,13 @@ func covers(covering, s *State) error {
 		case q.used.some && (!c.used.holds(q.used.low) || !c.used.holds(q.used.high)):
 			return violated("covers", "sequence %q covers %+v, not %+v", q.name, c.used, q.used)
 		}
+		for _, e := range q.late.value().ends {
+			l := c.late.value()
+			if covering, known := l.find(e.period); c.spec.reset == q.spec.reset && e.period >= l.open &&
+				(!known || e.used.some && (!covering.used.holds(e.used.low) || !covering.used.holds(e.used.high))) {
+				return violated("covers", "sequence %q covers %+v of the period %d, not %+v", q.name, covering, e.period, e)
+			}
+		}
 	}
 	return nil
 }

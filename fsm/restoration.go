@@ -72,7 +72,7 @@ type Restoration struct {
 //   - Windows begin after the floor, and no window of the earlier cluster reaches beyond the floor.
 //   - All workers are released, and no block can be returned.
 //   - All sequences are frozen, and sequences and layouts of other names cannot be created. All templates are suspended.
-//   - Periods that the earlier cluster may have begun are skipped.
+//   - Periods that the earlier cluster may have begun are skipped, and earlier ones are closed until they are resumed.
 //   - The lineage begins again, and a seal ends.
 //
 // The floor of an earlier restore counts too. The new cluster begins with the commands that this program knows. After an error the state must not be used.
@@ -130,6 +130,7 @@ func (s *State) freeze(r Restoration, until int64) error {
 				return fmt.Errorf("cannot restore sequence %q: %w", q.name, err)
 			}
 			q.skipTo(period)
+			q.late = q.late.value().freeze().pointer()
 		}
 		if deleted {
 			buried = append(buried, &q)
@@ -141,7 +142,7 @@ func (s *State) freeze(r Restoration, until int64) error {
 		s.sequences.put(q)
 	}
 	for _, q := range buried {
-		s.sequences.deleted.Set(q.name, q)
+		s.sequences.putDeleted(q)
 	}
 	s.frozen = len(frozen) + len(buried)
 	s.sequenceRevision++
@@ -169,9 +170,9 @@ func (q *sequence) skipTo(period int32) {
 		return
 	}
 	some := q.used.some
-	q.startPeriod(period)
+	q.roll(period, true)
 	if q.spent = true; some { // else resume knows that nothing was granted
-		q.used = trace(q.base, q.spec.increment)
+		q.leaveTrace()
 	}
 }
 

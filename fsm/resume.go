@@ -21,6 +21,9 @@ func (s *State) resumeSequence(e entry) Result {
 	if refused := old.checkGeneration(c.GetGeneration()); refused != nil {
 		return Result{Err: refused}
 	}
+	if c.GetPeriod() != 0 {
+		return s.resumePeriod(e, old, live)
+	}
 	if !old.frozen {
 		return Result{Err: invalid("sequence %q is not frozen; to skip numbers, set its next number with \"snowraft seq set\"", old.name)}
 	}
@@ -36,13 +39,68 @@ func (s *State) resumeSequence(e entry) Result {
 		s.sequences.put(&q)
 	} else {
 		q.moveTo(q.spec.start) // the state that deleteSequence leaves
-		s.sequences.deleted.Set(q.name, &q)
+		s.sequences.putDeleted(&q)
 	}
 	s.frozen--
 	s.sequenceRevision++
 	v := q.view()
 	v.Deleted = !live
 	return Result{Sequence: v}
+}
+
+// resumePeriod ends the freeze of an ended period. Its next number lies beyond all numbers that the state knows to be
+// granted in it and all that, according to the operator, may have been granted.
+func (s *State) resumePeriod(e entry, old *sequence, live bool) Result {
+	c := e.cmd.GetResumeSequence()
+	if refused := old.thawed(); refused != nil {
+		return Result{Err: refused}
+	}
+	if refused := old.checkEnded(c.GetPeriod()); refused != nil {
+		return Result{Err: refused}
+	}
+	if err := old.grows(e.index); err != nil {
+		return halted(err)
+	}
+	ended, refused := s.frozenPeriod(old, c.GetPeriod(), c.After)
+	if refused != nil {
+		return Result{Err: refused}
+	}
+	counter := old.counter(ended)
+	if refused := counter.resume(c.After, c.GetMargin()); refused != nil {
+		return Result{Err: refused}
+	}
+	q := *old
+	q.generation = e.index
+	q.setEnded(counter)
+	if live {
+		s.sequences.put(&q)
+	} else {
+		q.numbering = q.generation
+		s.sequences.putDeleted(&q)
+	}
+	s.sequenceRevision++
+	v := q.view()
+	v.Deleted = !live
+	return Result{Sequence: v}
+}
+
+// frozenPeriod returns the record of a period that a restore closed, or a new one if the operator states the last number.
+func (s *State) frozenPeriod(q *sequence, period int32, after *int64) (ended, *Refused) {
+	l := q.late.value()
+	e, known := l.find(period)
+	switch {
+	case q.spec.lateMillis == 0 || period < l.open:
+		return e, q.closed(period)
+	case known && e.frozen:
+		return e, nil
+	case known || period > s.skippedPeriod(q.spec):
+		return e, invalid("period %s of sequence %q is not closed by a restore", day(period), q.name)
+	case after == nil:
+		return e, invalid("after: the backup does not have the last number of the period %s of sequence %q; give it", day(period), q.name)
+	case !s.sequences.endable():
+		return e, refuseEnded()
+	}
+	return ended{period: period, base: q.spec.start}, nil
 }
 
 // resume moves the next number beyond the granted numbers, and margin numbers further. All numbers before it count as
@@ -88,8 +146,8 @@ func (q *sequence) resume(granted *int64, margin uint64) *Refused {
 // withoutReset removes the reset of a sequence.
 func (q *sequence) withoutReset() {
 	spec := *q.spec
-	spec.reset = uint8(commandv1.SequenceReset_SEQUENCE_RESET_NONE)
-	q.spec, q.spent = &spec, false
+	spec.reset, spec.lateMillis = uint8(commandv1.SequenceReset_SEQUENCE_RESET_NONE), 0
+	q.spec, q.spent, q.late = &spec, false, nil
 }
 
 // spend leaves nothing to grant in the period.

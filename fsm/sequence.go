@@ -30,6 +30,7 @@ type Sequence struct {
 	Deleted bool // set in the results of Frozen and ResumeSequence only
 
 	spent bool // see sequence
+	late  *late
 }
 
 // sequence is one sequence, or the record of a deleted one. It is never changed, only
@@ -66,6 +67,7 @@ type sequence struct {
 	lastKeyHash         [hashBytes]byte // zeros if lastToken is 0
 
 	used   hull
+	late   *late // nil: nothing is known of earlier periods
 	period int32
 
 	spent  bool // nothing is left to grant in the period, whatever base and granted say
@@ -157,7 +159,7 @@ func (q *sequence) giveBack(unused uint64) {
 func (q *sequence) view() Sequence {
 	v := Sequence{
 		Spec: q.spec.message(q.name), CreatedMillis: q.created, Incarnation: q.incarnation,
-		Generation: q.generation, Numbering: q.numbering, Period: q.period, Remaining: q.remaining(), Frozen: q.frozen, spent: q.spent,
+		Generation: q.generation, Numbering: q.numbering, Period: q.period, Remaining: q.remaining(), Frozen: q.frozen, spent: q.spent, late: q.late,
 	}
 	v.Last, v.HasLast = q.last()
 	if v.Remaining > 0 {

@@ -65,6 +65,11 @@ func (s *State) createSequence(e entry) Result {
 		if refused := q.succeed(old, c.GetForce(), s.skippedPeriod(spec)); refused != nil {
 			return Result{Err: refused}
 		}
+		ended := *old
+		if ended.period < q.period {
+			ended.roll(q.period, s.sequences.endable())
+		}
+		q.inherit(&ended, c.GetPeriod())
 	} else if refused := s.newName(name); refused != nil {
 		return Result{Err: refused}
 	}
@@ -181,7 +186,15 @@ func (s *State) judgeUpdate(index uint64, c *commandv1.UpdateSequence) (*sequenc
 	if c.Next != nil && (c.GetNext() < spec.min || c.GetNext() > spec.max) {
 		return nil, invalid("next number %d: expected %d to %d", c.GetNext(), spec.min, spec.max)
 	}
-	q := old.updated(index, s.sequences.shared(old.name, spec), c.Next)
+	for _, period := range []int32{c.GetPeriod(), c.GetOpenFrom()} {
+		if period != 0 && checkDate(period) != nil {
+			return nil, invalid("%v", checkDate(period))
+		}
+	}
+	before := *old
+	before.closeBefore(c.GetOpenFrom())
+	q := before.updated(index, s.sequences.shared(old.name, spec), c.Next)
+	q.inherit(&before, c.GetPeriod())
 	if !c.GetForce() {
 		if refused := old.checkRepeat(q, c.Next != nil); refused != nil {
 			return nil, refused

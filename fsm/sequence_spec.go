@@ -21,6 +21,7 @@ type sequenceSpec struct {
 	start, increment, min, max      int64
 	blockMillis, minBlock, maxBlock uint32
 	mode, reset                     uint8
+	lateMillis                      int64
 	timeZone, format, description   string
 	template                        string
 }
@@ -67,6 +68,14 @@ func checkSettings(spec *commandv1.SequenceSpec) *Refused {
 	default:
 		return invalid("reset %v: expected none, daily, monthly or yearly", spec.GetReset_())
 	}
+	if ms := spec.GetLateMs(); ms != 0 {
+		if least, most := limits.MinLate.Milliseconds(), limits.MaxLate.Milliseconds(); ms < least || ms > most {
+			return invalid("late time of %d ms: expected %d to %d ms, or 0 for none", ms, least, most)
+		}
+		if spec.GetReset_() == commandv1.SequenceReset_SEQUENCE_RESET_NONE {
+			return invalid("late time of %d ms: a sequence without a reset has no earlier periods; set a reset, or set the late time to 0", ms)
+		}
+	}
 	least, most := limits.MinBlockDuration.Milliseconds(), limits.MaxBlockDuration.Milliseconds()
 	if ms := spec.GetBlockDurationMs(); ms < least || ms > most {
 		return invalid("block duration of %d ms: expected %d to %d ms", ms, least, most)
@@ -104,7 +113,7 @@ func compact(spec *commandv1.SequenceSpec) *sequenceSpec {
 	return &sequenceSpec{
 		start: spec.GetStart(), increment: spec.GetIncrement(), min: spec.GetMin(), max: spec.GetMax(),
 		blockMillis: uint32(spec.GetBlockDurationMs()), minBlock: uint32(spec.GetMinBlock()), maxBlock: uint32(spec.GetMaxBlock()),
-		mode: uint8(spec.GetMode()), reset: uint8(spec.GetReset_()),
+		mode: uint8(spec.GetMode()), reset: uint8(spec.GetReset_()), lateMillis: spec.GetLateMs(),
 		timeZone: spec.GetTimeZone(), format: spec.GetFormat(), description: spec.GetDescription(),
 		template: spec.GetTemplate(),
 	}
@@ -116,7 +125,7 @@ func (s *sequenceSpec) message(name string) *commandv1.SequenceSpec {
 		Name: name, Start: s.start, Increment: s.increment, Min: s.min, Max: s.max,
 		Mode: commandv1.SequenceMode(s.mode), Reset_: commandv1.SequenceReset(s.reset),
 		BlockDurationMs: int64(s.blockMillis), MinBlock: uint64(s.minBlock), MaxBlock: uint64(s.maxBlock),
-		TimeZone: s.timeZone, Format: s.format, Description: s.description, Template: s.template,
+		TimeZone: s.timeZone, Format: s.format, Description: s.description, Template: s.template, LateMs: s.lateMillis,
 	}
 }
 

@@ -19,6 +19,7 @@ const maxSequences = 1_000_000
 // more when many were deleted.
 type sequences struct {
 	live, deleted *btree.Map[string, *sequence]
+	ended         int // number of ended periods that the sequences know
 }
 
 func newSequences() sequences {
@@ -28,7 +29,7 @@ func newSequences() sequences {
 // clone returns a copy in O(1). The copy and the original share the nodes that neither
 // changes later. clone marks the original too, so no goroutine may read it meanwhile.
 func (s sequences) clone() sequences {
-	return sequences{live: s.live.IsoCopy(), deleted: s.deleted.IsoCopy()}
+	return sequences{live: s.live.IsoCopy(), deleted: s.deleted.IsoCopy(), ended: s.ended}
 }
 
 func (s sequences) len() int { return s.live.Len() + s.deleted.Len() }
@@ -42,19 +43,30 @@ func (s sequences) named(name string) (*sequence, *Refused) {
 }
 
 // put adds or replaces a live sequence.
-func (s sequences) put(q *sequence) {
-	s.deleted.Delete(q.name)
-	s.live.Set(q.name, q)
+func (s *sequences) put(q *sequence) {
+	deleted, _ := s.deleted.Delete(q.name)
+	before, _ := s.live.Set(q.name, q)
+	s.ended += q.endedCount() - before.endedCount() - deleted.endedCount()
+}
+
+// putDeleted adds or replaces the record of a deleted sequence.
+func (s *sequences) putDeleted(q *sequence) {
+	before, _ := s.deleted.Set(q.name, q)
+	s.ended += q.endedCount() - before.endedCount()
 }
 
 // bury replaces a live sequence by q, its record as a deleted one. If nothing was granted,
 // the record is kept only if always is set.
-func (s sequences) bury(q *sequence, always bool) {
-	s.live.Delete(q.name)
+func (s *sequences) bury(q *sequence, always bool) {
+	before, _ := s.live.Delete(q.name)
+	s.ended -= before.endedCount()
 	if q.used.some || always {
-		s.deleted.Set(q.name, q)
+		s.putDeleted(q)
 	}
 }
+
+// endable reports whether there is room for one more ended period.
+func (s *sequences) endable() bool { return s.ended < maxAllEnded }
 
 // shared returns spec, or an equal one of the neighbor in the order of names, because most
 // of 100,000 sequences differ only in their names.

@@ -94,3 +94,9 @@ const (
 	// MaxBlock is the greatest value of either bound.
 	MaxBlock = 100_000_000
 )
+
+// The range of the time in which the numbers of a period can be late, both ends included.
+const (
+	MinLate = time.Second
+	MaxLate = 366 * 24 * time.Hour
+)

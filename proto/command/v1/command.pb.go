@@ -464,6 +464,10 @@ const (
 	Refusal_REFUSAL_TEMPLATE_EXISTS  Refusal = 41
 	// The template is from before a restore, or began in a restored cluster, and was not resumed.
 	Refusal_REFUSAL_TEMPLATE_SUSPENDED Refusal = 42
+	// The time in which numbers of an earlier period are granted has passed.
+	Refusal_REFUSAL_PERIOD_CLOSED Refusal = 70
+	// The state does not know how a period ended, and the command does not say it.
+	Refusal_REFUSAL_PERIOD_UNKNOWN Refusal = 71
 )
 
 // Enum value maps for Refusal.
@@ -498,6 +502,8 @@ var (
 		40: "REFUSAL_UNKNOWN_TEMPLATE",
 		41: "REFUSAL_TEMPLATE_EXISTS",
 		42: "REFUSAL_TEMPLATE_SUSPENDED",
+		70: "REFUSAL_PERIOD_CLOSED",
+		71: "REFUSAL_PERIOD_UNKNOWN",
 	}
 	Refusal_value = map[string]int32{
 		"REFUSAL_UNSPECIFIED":            0,
@@ -529,6 +535,8 @@ var (
 		"REFUSAL_UNKNOWN_TEMPLATE":       40,
 		"REFUSAL_TEMPLATE_EXISTS":        41,
 		"REFUSAL_TEMPLATE_SUSPENDED":     42,
+		"REFUSAL_PERIOD_CLOSED":          70,
+		"REFUSAL_PERIOD_UNKNOWN":         71,
 	}
 )
 
@@ -2051,7 +2059,10 @@ type SequenceSpec struct {
 	Description string `protobuf:"bytes,13,opt,name=description,proto3" json:"description,omitempty"`
 	// Since fsm_version 3. The pattern of the template with whose settings the sequence began; empty if CreateSequence
 	// created it. It never changes.
-	Template      string `protobuf:"bytes,25,opt,name=template,proto3" json:"template,omitempty"`
+	Template string `protobuf:"bytes,25,opt,name=template,proto3" json:"template,omitempty"`
+	// Since fsm_version 3. Time after the end of a period in which its numbers are still granted, in milliseconds; 0: none.
+	// Only with a reset.
+	LateMs        int64 `protobuf:"varint,23,opt,name=late_ms,json=lateMs,proto3" json:"late_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2184,6 +2195,13 @@ func (x *SequenceSpec) GetTemplate() string {
 	return ""
 }
 
+func (x *SequenceSpec) GetLateMs() int64 {
+	if x != nil {
+		return x.LateMs
+	}
+	return 0
+}
+
 // CreateSequence adds a sequence. Repeating it with the same specification, or on demand, changes nothing.
 type CreateSequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2276,7 +2294,11 @@ type UpdateSequence struct {
 	// Change the sequence even if numbers may repeat.
 	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
 	// Set the next number.
-	Next          *int64 `protobuf:"varint,4,opt,name=next,proto3,oneof" json:"next,omitempty"`
+	Next *int64 `protobuf:"varint,4,opt,name=next,proto3,oneof" json:"next,omitempty"`
+	// Since fsm_version 3. The period that the leader's clock is in and the first open one, both as in AllocateBlock and by
+	// the specification before the change. Only if the sequence has late numbers before or after it.
+	Period        int32 `protobuf:"varint,53,opt,name=period,proto3" json:"period,omitempty"`
+	OpenFrom      int32 `protobuf:"varint,54,opt,name=open_from,json=openFrom,proto3" json:"open_from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2335,6 +2357,20 @@ func (x *UpdateSequence) GetForce() bool {
 func (x *UpdateSequence) GetNext() int64 {
 	if x != nil && x.Next != nil {
 		return *x.Next
+	}
+	return 0
+}
+
+func (x *UpdateSequence) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *UpdateSequence) GetOpenFrom() int32 {
+	if x != nil {
+		return x.OpenFrom
 	}
 	return 0
 }
@@ -2753,6 +2789,15 @@ type AllocateBlock struct {
 	Whole bool `protobuf:"varint,6,opt,name=whole,proto3" json:"whole,omitempty"`
 	// The SHA-256 of the key that ReturnBlock must present, 32 bytes; empty if the block cannot be returned.
 	ReturnKeyHash []byte `protobuf:"bytes,7,opt,name=return_key_hash,json=returnKeyHash,proto3" json:"return_key_hash,omitempty"`
+	// Since fsm_version 3. The only period whose numbers are wanted: the present one, or an earlier one that is open; 0: the
+	// present one, whichever that is. Not with return_key_hash.
+	OnlyPeriod int32 `protobuf:"varint,53,opt,name=only_period,json=onlyPeriod,proto3" json:"only_period,omitempty"`
+	// Since fsm_version 3. The first period that has not closed by the observed clock; the time of earlier ones has passed.
+	// Only for a sequence with late numbers.
+	OpenFrom int32 `protobuf:"varint,54,opt,name=open_from,json=openFrom,proto3" json:"open_from,omitempty"`
+	// Since fsm_version 3. The next number of only_period, by the caller's word. Only for a period of which the state does not
+	// know how it ended.
+	From          *int64 `protobuf:"varint,55,opt,name=from,proto3,oneof" json:"from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2834,6 +2879,27 @@ func (x *AllocateBlock) GetReturnKeyHash() []byte {
 		return x.ReturnKeyHash
 	}
 	return nil
+}
+
+func (x *AllocateBlock) GetOnlyPeriod() int32 {
+	if x != nil {
+		return x.OnlyPeriod
+	}
+	return 0
+}
+
+func (x *AllocateBlock) GetOpenFrom() int32 {
+	if x != nil {
+		return x.OpenFrom
+	}
+	return 0
+}
+
+func (x *AllocateBlock) GetFrom() int64 {
+	if x != nil && x.From != nil {
+		return *x.From
+	}
+	return 0
 }
 
 // ReturnBlock returns the unused end of a sequence's last block.
@@ -3186,7 +3252,9 @@ type ResumeSequence struct {
 	// The last number that the earlier cluster may have granted, by the operator's word; absent if the state knows it.
 	After *int64 `protobuf:"varint,3,opt,name=after,proto3,oneof" json:"after,omitempty"`
 	// Number of numbers that are skipped after that one.
-	Margin        uint64 `protobuf:"varint,4,opt,name=margin,proto3" json:"margin,omitempty"`
+	Margin uint64 `protobuf:"varint,4,opt,name=margin,proto3" json:"margin,omitempty"`
+	// Since fsm_version 3. The period that ended and that the restore closed, instead of the sequence itself.
+	Period        int32 `protobuf:"varint,53,opt,name=period,proto3" json:"period,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3245,6 +3313,13 @@ func (x *ResumeSequence) GetAfter() int64 {
 func (x *ResumeSequence) GetMargin() uint64 {
 	if x != nil {
 		return x.Margin
+	}
+	return 0
+}
+
+func (x *ResumeSequence) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
 	}
 	return 0
 }
@@ -3575,7 +3650,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\fR\x06digest\"\x1e\n" +
 	"\fRemoveMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xb2\x03\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xcb\x03\n" +
 	"\fSequenceSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x03R\x05start\x12\x1c\n" +
@@ -3591,21 +3666,24 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\ttime_zone\x18\v \x01(\tR\btimeZone\x12\x16\n" +
 	"\x06format\x18\f \x01(\tR\x06format\x12 \n" +
 	"\vdescription\x18\r \x01(\tR\vdescription\x12\x1a\n" +
-	"\btemplate\x18\x19 \x01(\tR\btemplate\"\xb7\x01\n" +
+	"\btemplate\x18\x19 \x01(\tR\btemplate\x12\x17\n" +
+	"\alate_ms\x18\x17 \x01(\x03R\x06lateMs\"\xb7\x01\n" +
 	"\x0eCreateSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\x12\x16\n" +
 	"\x06period\x18\x03 \x01(\x05R\x06period\x12\x1f\n" +
 	"\breplaces\x18\x04 \x01(\x04H\x00R\breplaces\x88\x01\x01\x12\x1b\n" +
 	"\ton_demand\x18\x05 \x01(\bR\bonDemandB\v\n" +
-	"\t_replaces\"\x96\x01\n" +
+	"\t_replaces\"\xcb\x01\n" +
 	"\x0eUpdateSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x04R\n" +
 	"generation\x12\x14\n" +
 	"\x05force\x18\x03 \x01(\bR\x05force\x12\x17\n" +
-	"\x04next\x18\x04 \x01(\x03H\x00R\x04next\x88\x01\x01B\a\n" +
+	"\x04next\x18\x04 \x01(\x03H\x00R\x04next\x88\x01\x01\x12\x16\n" +
+	"\x06period\x185 \x01(\x05R\x06period\x12\x1b\n" +
+	"\topen_from\x186 \x01(\x05R\bopenFromB\a\n" +
 	"\x05_next\"D\n" +
 	"\x0eDeleteSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
@@ -3637,7 +3715,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\rBeginSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\btemplate\x18\x02 \x01(\x04R\btemplate\x12\x16\n" +
-	"\x06period\x18\x03 \x01(\x05R\x06period\"\xce\x01\n" +
+	"\x06period\x18\x03 \x01(\x05R\x06period\"\xae\x02\n" +
 	"\rAllocateBlock\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x04R\x05count\x12\x1e\n" +
@@ -3648,7 +3726,12 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\x05 \x01(\fR\trequestId\x12\x14\n" +
 	"\x05whole\x18\x06 \x01(\bR\x05whole\x12&\n" +
-	"\x0freturn_key_hash\x18\a \x01(\fR\rreturnKeyHash\"\x8b\x01\n" +
+	"\x0freturn_key_hash\x18\a \x01(\fR\rreturnKeyHash\x12\x1f\n" +
+	"\vonly_period\x185 \x01(\x05R\n" +
+	"onlyPeriod\x12\x1b\n" +
+	"\topen_from\x186 \x01(\x05R\bopenFrom\x12\x17\n" +
+	"\x04from\x187 \x01(\x03H\x00R\x04from\x88\x01\x01B\a\n" +
+	"\x05_from\"\x8b\x01\n" +
 	"\vReturnBlock\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +
@@ -3678,14 +3761,15 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x04R\n" +
-	"generation\"\x81\x01\n" +
+	"generation\"\x99\x01\n" +
 	"\x0eResumeSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x04R\n" +
 	"generation\x12\x19\n" +
 	"\x05after\x18\x03 \x01(\x03H\x00R\x05after\x88\x01\x01\x12\x16\n" +
-	"\x06margin\x18\x04 \x01(\x04R\x06marginB\b\n" +
+	"\x06margin\x18\x04 \x01(\x04R\x06margin\x12\x16\n" +
+	"\x06period\x185 \x01(\x05R\x06periodB\b\n" +
 	"\x06_after\"*\n" +
 	"\x12AcknowledgeRestore\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\"\x1c\n" +
@@ -3733,7 +3817,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
 	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xc0\x06\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xf7\x06\n" +
 	"\aRefusal\x12\x17\n" +
 	"\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REFUSAL_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -3764,7 +3848,9 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x10REFUSAL_SET_BACK\x10\x19\x12\x1c\n" +
 	"\x18REFUSAL_UNKNOWN_TEMPLATE\x10(\x12\x1b\n" +
 	"\x17REFUSAL_TEMPLATE_EXISTS\x10)\x12\x1e\n" +
-	"\x1aREFUSAL_TEMPLATE_SUSPENDED\x10*B9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
+	"\x1aREFUSAL_TEMPLATE_SUSPENDED\x10*\x12\x19\n" +
+	"\x15REFUSAL_PERIOD_CLOSED\x10F\x12\x1a\n" +
+	"\x16REFUSAL_PERIOD_UNKNOWN\x10GB9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
 
 var (
 	file_command_v1_command_proto_rawDescOnce sync.Once
@@ -3913,6 +3999,7 @@ func file_command_v1_command_proto_init() {
 	}
 	file_command_v1_command_proto_msgTypes[16].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[17].OneofWrappers = []any{}
+	file_command_v1_command_proto_msgTypes[25].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

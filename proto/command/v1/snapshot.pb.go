@@ -1220,7 +1220,13 @@ type SnapshotSequence struct {
 	// numbers an earlier cluster granted in it, or no numbers come after those.
 	Spent bool `protobuf:"varint,14,opt,name=spent,proto3" json:"spent,omitempty"`
 	// The index of the command that changed more than its description last; 0 means the generation.
-	Numbering     uint64 `protobuf:"varint,15,opt,name=numbering,proto3" json:"numbering,omitempty"`
+	Numbering uint64 `protobuf:"varint,15,opt,name=numbering,proto3" json:"numbering,omitempty"`
+	// The periods that ended and are still open, in ascending order. All three only since fsm_version 3.
+	Ended []*SnapshotEnded `protobuf:"bytes,53,rep,name=ended,proto3" json:"ended,omitempty"`
+	// The ends of this period and of earlier ones are not kept, because they began before numbers could be late.
+	LateSince int32 `protobuf:"varint,54,opt,name=late_since,json=lateSince,proto3" json:"late_since,omitempty"`
+	// All periods before this one are closed permanently; never decreases.
+	OpenFrom      int32 `protobuf:"varint,55,opt,name=open_from,json=openFrom,proto3" json:"open_from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1360,6 +1366,108 @@ func (x *SnapshotSequence) GetNumbering() uint64 {
 	return 0
 }
 
+func (x *SnapshotSequence) GetEnded() []*SnapshotEnded {
+	if x != nil {
+		return x.Ended
+	}
+	return nil
+}
+
+func (x *SnapshotSequence) GetLateSince() int32 {
+	if x != nil {
+		return x.LateSince
+	}
+	return 0
+}
+
+func (x *SnapshotSequence) GetOpenFrom() int32 {
+	if x != nil {
+		return x.OpenFrom
+	}
+	return 0
+}
+
+// SnapshotEnded is a period of a sequence that ended.
+type SnapshotEnded struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in AllocateBlock.
+	Period int32 `protobuf:"varint,1,opt,name=period,proto3" json:"period,omitempty"`
+	// A number from which the numbers of the period count.
+	Base int64 `protobuf:"varint,2,opt,name=base,proto3" json:"base,omitempty"`
+	// As in SnapshotSequence.
+	Low  *int64 `protobuf:"varint,3,opt,name=low,proto3,oneof" json:"low,omitempty"`
+	High *int64 `protobuf:"varint,4,opt,name=high,proto3,oneof" json:"high,omitempty"`
+	// Closed by a restore until it is resumed.
+	Frozen        bool `protobuf:"varint,5,opt,name=frozen,proto3" json:"frozen,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotEnded) Reset() {
+	*x = SnapshotEnded{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotEnded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotEnded) ProtoMessage() {}
+
+func (x *SnapshotEnded) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotEnded.ProtoReflect.Descriptor instead.
+func (*SnapshotEnded) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *SnapshotEnded) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *SnapshotEnded) GetBase() int64 {
+	if x != nil {
+		return x.Base
+	}
+	return 0
+}
+
+func (x *SnapshotEnded) GetLow() int64 {
+	if x != nil && x.Low != nil {
+		return *x.Low
+	}
+	return 0
+}
+
+func (x *SnapshotEnded) GetHigh() int64 {
+	if x != nil && x.High != nil {
+		return *x.High
+	}
+	return 0
+}
+
+func (x *SnapshotEnded) GetFrozen() bool {
+	if x != nil {
+		return x.Frozen
+	}
+	return false
+}
+
 // SnapshotAnswer is the answer to a request with an ID, oldest first.
 type SnapshotAnswer struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -1382,7 +1490,7 @@ type SnapshotAnswer struct {
 
 func (x *SnapshotAnswer) Reset() {
 	*x = SnapshotAnswer{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[12]
+	mi := &file_command_v1_snapshot_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1394,7 +1502,7 @@ func (x *SnapshotAnswer) String() string {
 func (*SnapshotAnswer) ProtoMessage() {}
 
 func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[12]
+	mi := &file_command_v1_snapshot_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1407,7 +1515,7 @@ func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotAnswer.ProtoReflect.Descriptor instead.
 func (*SnapshotAnswer) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{12}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SnapshotAnswer) GetSequence() string {
@@ -1493,7 +1601,7 @@ type SnapshotLeadership struct {
 
 func (x *SnapshotLeadership) Reset() {
 	*x = SnapshotLeadership{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[13]
+	mi := &file_command_v1_snapshot_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1505,7 +1613,7 @@ func (x *SnapshotLeadership) String() string {
 func (*SnapshotLeadership) ProtoMessage() {}
 
 func (x *SnapshotLeadership) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[13]
+	mi := &file_command_v1_snapshot_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1518,7 +1626,7 @@ func (x *SnapshotLeadership) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotLeadership.ProtoReflect.Descriptor instead.
 func (*SnapshotLeadership) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{13}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SnapshotLeadership) GetIndex() uint64 {
@@ -1553,7 +1661,7 @@ type SnapshotClock struct {
 
 func (x *SnapshotClock) Reset() {
 	*x = SnapshotClock{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[14]
+	mi := &file_command_v1_snapshot_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1565,7 +1673,7 @@ func (x *SnapshotClock) String() string {
 func (*SnapshotClock) ProtoMessage() {}
 
 func (x *SnapshotClock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[14]
+	mi := &file_command_v1_snapshot_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1578,7 +1686,7 @@ func (x *SnapshotClock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotClock.ProtoReflect.Descriptor instead.
 func (*SnapshotClock) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{14}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SnapshotClock) GetIndex() uint64 {
@@ -1608,7 +1716,7 @@ type SnapshotEnd struct {
 
 func (x *SnapshotEnd) Reset() {
 	*x = SnapshotEnd{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[15]
+	mi := &file_command_v1_snapshot_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +1728,7 @@ func (x *SnapshotEnd) String() string {
 func (*SnapshotEnd) ProtoMessage() {}
 
 func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[15]
+	mi := &file_command_v1_snapshot_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +1741,7 @@ func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotEnd.ProtoReflect.Descriptor instead.
 func (*SnapshotEnd) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{15}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SnapshotEnd) GetRecords() uint64 {
@@ -1763,7 +1871,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"generation\x12\x1c\n" +
 	"\tsuspended\x18\x04 \x01(\bR\tsuspended\x12\x19\n" +
 	"\x05start\x18\x05 \x01(\x03H\x00R\x05start\x88\x01\x01B\b\n" +
-	"\x06_start\"\xdb\x03\n" +
+	"\x06_start\"\xc8\x04\n" +
 	"\x10SnapshotSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\"\n" +
 	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\x12 \n" +
@@ -1783,7 +1891,19 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x04high\x18\f \x01(\x03H\x01R\x04high\x88\x01\x01\x12\"\n" +
 	"\rlast_key_hash\x18\r \x01(\fR\vlastKeyHash\x12\x14\n" +
 	"\x05spent\x18\x0e \x01(\bR\x05spent\x12\x1c\n" +
-	"\tnumbering\x18\x0f \x01(\x04R\tnumberingB\x06\n" +
+	"\tnumbering\x18\x0f \x01(\x04R\tnumbering\x12/\n" +
+	"\x05ended\x185 \x03(\v2\x19.command.v1.SnapshotEndedR\x05ended\x12\x1d\n" +
+	"\n" +
+	"late_since\x186 \x01(\x05R\tlateSince\x12\x1b\n" +
+	"\topen_from\x187 \x01(\x05R\bopenFromB\x06\n" +
+	"\x04_lowB\a\n" +
+	"\x05_high\"\x94\x01\n" +
+	"\rSnapshotEnded\x12\x16\n" +
+	"\x06period\x18\x01 \x01(\x05R\x06period\x12\x12\n" +
+	"\x04base\x18\x02 \x01(\x03R\x04base\x12\x15\n" +
+	"\x03low\x18\x03 \x01(\x03H\x00R\x03low\x88\x01\x01\x12\x17\n" +
+	"\x04high\x18\x04 \x01(\x03H\x01R\x04high\x88\x01\x01\x12\x16\n" +
+	"\x06frozen\x18\x05 \x01(\bR\x06frozenB\x06\n" +
 	"\x04_lowB\a\n" +
 	"\x05_high\"\xa7\x02\n" +
 	"\x0eSnapshotAnswer\x12\x1a\n" +
@@ -1825,7 +1945,7 @@ func file_command_v1_snapshot_proto_rawDescGZIP() []byte {
 	return file_command_v1_snapshot_proto_rawDescData
 }
 
-var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_command_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotRecord)(nil),        // 0: command.v1.SnapshotRecord
 	(*SnapshotMeta)(nil),          // 1: command.v1.SnapshotMeta
@@ -1839,15 +1959,16 @@ var file_command_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotToken)(nil),         // 9: command.v1.SnapshotToken
 	(*SnapshotTemplate)(nil),      // 10: command.v1.SnapshotTemplate
 	(*SnapshotSequence)(nil),      // 11: command.v1.SnapshotSequence
-	(*SnapshotAnswer)(nil),        // 12: command.v1.SnapshotAnswer
-	(*SnapshotLeadership)(nil),    // 13: command.v1.SnapshotLeadership
-	(*SnapshotClock)(nil),         // 14: command.v1.SnapshotClock
-	(*SnapshotEnd)(nil),           // 15: command.v1.SnapshotEnd
-	(*Config)(nil),                // 16: command.v1.Config
-	(*LayoutSpec)(nil),            // 17: command.v1.LayoutSpec
-	(*HolderProcess)(nil),         // 18: command.v1.HolderProcess
-	(*TemplateSpec)(nil),          // 19: command.v1.TemplateSpec
-	(*SequenceSpec)(nil),          // 20: command.v1.SequenceSpec
+	(*SnapshotEnded)(nil),         // 12: command.v1.SnapshotEnded
+	(*SnapshotAnswer)(nil),        // 13: command.v1.SnapshotAnswer
+	(*SnapshotLeadership)(nil),    // 14: command.v1.SnapshotLeadership
+	(*SnapshotClock)(nil),         // 15: command.v1.SnapshotClock
+	(*SnapshotEnd)(nil),           // 16: command.v1.SnapshotEnd
+	(*Config)(nil),                // 17: command.v1.Config
+	(*LayoutSpec)(nil),            // 18: command.v1.LayoutSpec
+	(*HolderProcess)(nil),         // 19: command.v1.HolderProcess
+	(*TemplateSpec)(nil),          // 20: command.v1.TemplateSpec
+	(*SequenceSpec)(nil),          // 21: command.v1.SequenceSpec
 }
 var file_command_v1_snapshot_proto_depIdxs = []int32{
 	1,  // 0: command.v1.SnapshotRecord.meta:type_name -> command.v1.SnapshotMeta
@@ -1855,27 +1976,28 @@ var file_command_v1_snapshot_proto_depIdxs = []int32{
 	6,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
 	7,  // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
 	8,  // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
-	15, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
+	16, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
 	11, // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
-	12, // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
+	13, // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
 	9,  // 8: command.v1.SnapshotRecord.token:type_name -> command.v1.SnapshotToken
-	13, // 9: command.v1.SnapshotRecord.leadership:type_name -> command.v1.SnapshotLeadership
-	14, // 10: command.v1.SnapshotRecord.clock:type_name -> command.v1.SnapshotClock
+	14, // 9: command.v1.SnapshotRecord.leadership:type_name -> command.v1.SnapshotLeadership
+	15, // 10: command.v1.SnapshotRecord.clock:type_name -> command.v1.SnapshotClock
 	10, // 11: command.v1.SnapshotRecord.template:type_name -> command.v1.SnapshotTemplate
-	16, // 12: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
+	17, // 12: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
 	3,  // 13: command.v1.SnapshotMeta.restored:type_name -> command.v1.Restored
 	2,  // 14: command.v1.SnapshotMeta.sealed:type_name -> command.v1.Sealed
 	4,  // 15: command.v1.Restored.old_members:type_name -> command.v1.OldMember
-	17, // 16: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
-	18, // 17: command.v1.SnapshotWorker.process:type_name -> command.v1.HolderProcess
-	18, // 18: command.v1.SnapshotGrant.process:type_name -> command.v1.HolderProcess
-	19, // 19: command.v1.SnapshotTemplate.spec:type_name -> command.v1.TemplateSpec
-	20, // 20: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	18, // 16: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
+	19, // 17: command.v1.SnapshotWorker.process:type_name -> command.v1.HolderProcess
+	19, // 18: command.v1.SnapshotGrant.process:type_name -> command.v1.HolderProcess
+	20, // 19: command.v1.SnapshotTemplate.spec:type_name -> command.v1.TemplateSpec
+	21, // 20: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
+	12, // 21: command.v1.SnapshotSequence.ended:type_name -> command.v1.SnapshotEnded
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_snapshot_proto_init() }
@@ -1900,13 +2022,14 @@ func file_command_v1_snapshot_proto_init() {
 	}
 	file_command_v1_snapshot_proto_msgTypes[10].OneofWrappers = []any{}
 	file_command_v1_snapshot_proto_msgTypes[11].OneofWrappers = []any{}
+	file_command_v1_snapshot_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_snapshot_proto_rawDesc), len(file_command_v1_snapshot_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
