@@ -1,72 +1,62 @@
 package server_test
 
 import (
-	"bytes"
 	"context"
-	"net"
 	"sync"
-	"testing"
+	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
-	collectorv1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	commonv1 "go.opentelemetry.io/proto/otlp/common/v1"
-	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/internal/tracing"
 )
 
-// collector receives spans over OTLP.
+// collector receives the spans of processes when they end.
 type collector struct {
-	collectorv1.UnimplementedTraceServiceServer
-	address string
-
 	mu    sync.Mutex
 	spans []receivedSpan
 }
 
-// receivedSpan is a span with the attributes of its resource.
+// receivedSpan is a span of a process.
 type receivedSpan struct {
-	*tracev1.Span
-	service, instance string
+	sdktrace.ReadOnlySpan
+	instance string // name of the process
 }
 
-func newCollector(t testing.TB) *collector {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// tracer returns the tracer of a process.
+func (c *collector) tracer(instance string, slowerThan time.Duration) *tracing.Tracer {
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter{c, instance}), sdktrace.WithSampler(sdktrace.AlwaysSample()))
+	return tracing.New(tracing.Config{Provider: provider, SlowerThan: slowerThan, Close: provider.Shutdown})
+}
+
+// exporter sends the spans of a process to a collector.
+type exporter struct {
+	to       *collector
+	instance string
+}
+
+// ExportSpans implements sdktrace.SpanExporter.
+func (e exporter) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+	e.to.mu.Lock()
+	defer e.to.mu.Unlock()
+	for _, s := range spans {
+		e.to.spans = append(e.to.spans, receivedSpan{s, e.instance})
 	}
-	c := &collector{address: l.Addr().String()}
-	s := grpc.NewServer()
-	collectorv1.RegisterTraceServiceServer(s, c)
-	go func() { _ = s.Serve(l) }()
-	t.Cleanup(s.Stop)
-	return c
+	return nil
 }
 
-// Export implements collectorv1.TraceServiceServer.
-func (c *collector) Export(_ context.Context, req *collectorv1.ExportTraceServiceRequest) (*collectorv1.ExportTraceServiceResponse, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, of := range req.GetResourceSpans() {
-		about := of.GetResource().GetAttributes()
-		for _, scope := range of.GetScopeSpans() {
-			for _, s := range scope.GetSpans() {
-				c.spans = append(c.spans, receivedSpan{s, value(about, "service.name"), value(about, "service.instance.id")})
-			}
-		}
-	}
-	return &collectorv1.ExportTraceServiceResponse{}, nil
-}
+// Shutdown implements sdktrace.SpanExporter.
+func (exporter) Shutdown(context.Context) error { return nil }
 
-func value(attributes []*commonv1.KeyValue, key string) string {
-	for _, a := range attributes {
-		if a.GetKey() == key {
-			return a.GetValue().GetStringValue()
+// get returns an attribute as text; empty if the span lacks it.
+func (s receivedSpan) get(key string) string {
+	for _, a := range s.Attributes() {
+		if string(a.Key) == key {
+			return a.Value.String()
 		}
 	}
 	return ""
 }
-
-func (s receivedSpan) get(key string) string { return value(s.GetAttributes(), key) }
 
 // all returns the spans that match.
 func (c *collector) all(match func(receivedSpan) bool) (spans []receivedSpan) {
@@ -82,5 +72,5 @@ func (c *collector) all(match func(receivedSpan) bool) (spans []receivedSpan) {
 
 // inTrace matches the spans of a trace.
 func inTrace(id trace.TraceID) func(receivedSpan) bool {
-	return func(s receivedSpan) bool { return bytes.Equal(s.GetTraceId(), id[:]) }
+	return func(s receivedSpan) bool { return s.SpanContext().TraceID() == id }
 }

@@ -3,50 +3,26 @@ package server_test
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
-	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/snowraft/snowraft/client"
-	"github.com/snowraft/snowraft/internal/test/testlog"
 	"github.com/snowraft/snowraft/internal/tracing"
-	"github.com/snowraft/snowraft/internal/tracing/otlp"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/server/frontend"
 	"github.com/snowraft/snowraft/server/gateway"
 )
 
 const slowerThan = 200 * time.Millisecond
-
-// openTracer returns a tracer that exports by the settings of the environment.
-func openTracer(t testing.TB, service, instance string) *tracing.Tracer {
-	t.Helper()
-	return openTracerOf(t, service, instance, slowerThan)
-}
-
-func openTracerOf(t testing.TB, service, instance string, slowerThan time.Duration) *tracing.Tracer {
-	t.Helper()
-	tracer, err := otlp.Open(t.Context(), otlp.Config{
-		Env: os.Getenv, Service: service, Instance: instance, Version: "test", SlowerThan: slowerThan,
-		Logger: slog.New(slog.NewTextHandler(testlog.Of(t), nil)),
-	})
-	if err != nil || tracer == nil {
-		t.Fatalf("Open() = %v, %v, want a tracer", tracer, err)
-	}
-	t.Cleanup(func() { tracer.Close(context.Background()) })
-	return tracer
-}
 
 // begun is a trace that an application began.
 type begun struct {
@@ -55,7 +31,7 @@ type begun struct {
 }
 
 // callerSpan is the span ID of the caller in each test.
-var callerSpan = []byte{1, 0, 0, 0, 0, 0, 0, 0}
+var callerSpan = trace.SpanID{1}
 
 // traceID returns a trace ID for a name.
 func traceID(name string) (id trace.TraceID) {
@@ -66,31 +42,29 @@ func traceID(name string) (id trace.TraceID) {
 
 // parent returns the trace header of a request of callerSpan.
 func parent(id trace.TraceID, sampled bool) string {
-	return "00-" + id.String() + "-0100000000000000-" + map[bool]string{true: "01", false: "00"}[sampled]
+	return "00-" + id.String() + "-" + callerSpan.String() + "-" + map[bool]string{true: "01", false: "00"}[sampled]
 }
 
 // application begins traces like a program with the Go client.
 func application(t *testing.T, tracer *tracing.Tracer) (context.Context, begun) {
 	t.Helper()
 	id := traceID(t.Name())
-	caller := trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: [8]byte{1}, TraceFlags: trace.FlagsSampled})
+	caller := trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: callerSpan, TraceFlags: trace.FlagsSampled})
 	ctx, span := tracer.Serve(t.Context(), caller, "application")
 	return ctx, begun{id, span}
 }
 
 // below returns the child spans of a span.
-func (c *collector) below(id trace.TraceID, parent []byte) []receivedSpan {
+func (c *collector) below(id trace.TraceID, parent trace.SpanID) []receivedSpan {
 	in := inTrace(id)
-	return c.all(func(s receivedSpan) bool {
-		return in(s) && hex.EncodeToString(s.GetParentSpanId()) == hex.EncodeToString(parent)
-	})
+	return c.all(func(s receivedSpan) bool { return in(s) && s.Parent().SpanID() == parent })
 }
 
 // tree returns a line for each span below a span: its instance, kind and name, indented by depth.
-func (c *collector) tree(id trace.TraceID, parent []byte, indent string) (lines string) {
+func (c *collector) tree(id trace.TraceID, parent trace.SpanID, indent string) (lines string) {
 	for _, s := range c.below(id, parent) {
-		lines += fmt.Sprintf("%s%s %s %s\n", indent, s.instance, strings.TrimPrefix(s.GetKind().String(), "SPAN_KIND_"), s.GetName())
-		lines += c.tree(id, s.GetSpanId(), indent+"  ")
+		lines += fmt.Sprintf("%s%s %s %s\n", indent, s.instance, s.SpanKind(), s.Name())
+		lines += c.tree(id, s.SpanContext().SpanID(), indent+"  ")
 	}
 	return lines
 }
@@ -110,192 +84,203 @@ func (c *collector) untilTree(t *testing.T, id trace.TraceID, want string) {
 	})
 }
 
+// The test runs in real time, because a snapshot takes no synthetic time, and only work that takes time is traced without a request.
 func TestSnapshotHasASpan(t *testing.T) {
-	c := newCollector(t)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+c.address)
-	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
-	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "20")
-	n := startCluster(t, 1, func(cfg *server.Config) { cfg.Tracer = openTracerOf(t, "snowraft", cfg.Name, 1) })[0]
+	t.Parallel()
+	c := new(collector)
+	n := startCluster(t, 1, func(cfg *server.Config) { cfg.Tracer = c.tracer(cfg.Name, 1) })[0]
 	until(t, "the collector has the span of a snapshot", func() bool {
 		_ = n.server.Member().Node().Snapshot() // an error without new commands, which come each second
-		return len(c.all(func(s receivedSpan) bool { return s.GetName() == "snowraft.snapshot" })) > 0
+		return len(c.all(func(s receivedSpan) bool { return s.Name() == "snowraft.snapshot" })) > 0
 	})
+}
+
+const (
+	generateIDs   = "snowraft.v1.IdService/GenerateIds"
+	nextNumbers   = "snowraft.v1.SequenceService/NextNumbers"
+	allocateBlock = "snowraft.v1.SequenceService/AllocateBlock"
+)
+
+// traced is a cluster that sends its spans to a collector.
+type traced struct {
+	*collector
+	leader, follower *node
+	app              *tracing.Tracer // tracer of an application
 }
 
 func TestTracesReachFromClientToLeader(t *testing.T) {
-	c := newCollector(t)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+c.address)
-	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
-	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "20")
-	nodes := startCluster(t, 3, func(cfg *server.Config) { cfg.Tracer = openTracer(t, "snowraft", cfg.Name) })
-	l, f := leader(t, nodes), follower(t, nodes)
-	app := openTracer(t, "shop", "app")
-	if _, err := l.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{
-		Sequence: &snowraftv1.Sequence{Name: "orders", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	const next = "snowraft.v1.SequenceService/NextNumbers"
-
-	t.Run("through a follower", func(t *testing.T) {
-		cl, err := client.New([]string{f.server.APIAddr()}, client.WithOneShot())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer cl.Close()
-		ctx, of := application(t, app)
-		// A request with a request ID is one command of the log. Other numbers come from a block that was granted before.
-		req := &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1, RequestId: "order-1"}
-		if _, err := snowraftv1.NewSequenceServiceClient(cl.Conn()).NextNumbers(ctx, req); err != nil {
-			t.Fatal(err)
-		}
-		of.span.End()
-		c.untilTree(t, of.id, "app SERVER application\n"+
-			"  app CLIENT "+next+"\n"+
-			"    "+f.cfg.Name+" SERVER "+next+"\n"+
-			"      "+f.cfg.Name+" CLIENT "+next+"\n"+
-			"        "+l.cfg.Name+" SERVER "+next+"\n"+
-			"          "+l.cfg.Name+" INTERNAL snowraft.propose\n")
-	})
-	t.Run("through a gateway", func(t *testing.T) {
-		g := openGatewayWith(t, gateway.Config{Members: []string{l.server.APIAddr()}, Tracer: openTracer(t, "snowraft-gateway", "g")})
-		until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
-		ctx, of := application(t, app)
-		// Another client would learn the addresses of the members from the gateway, and call them.
-		cl, err := client.New([]string{g.APIAddr()}, client.WithOneShot())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer cl.Close()
-		if _, err := cl.IDs("").Ranges(ctx, 100_000); err != nil {
-			t.Fatal(err)
-		}
-		of.span.End()
-		const ids = "snowraft.v1.IdService/GenerateIds"
-		var member string
-		until(t, "a member has served the gateway", func() bool {
-			for _, s := range c.all(inTrace(of.id)) {
-				if strings.HasPrefix(s.instance, "m") {
-					member = s.instance
+	t.Parallel()
+	for name, test := range map[string]func(*testing.T, traced){
+		"through a follower":  traceThroughFollower,
+		"through a gateway":   traceThroughGateway,
+		"over HTTP":           traceOverHTTP,
+		"waiting for a block": traceWaitForBlock,
+		"without a trace":     traceNothing,
+		"slow":                traceSlow,
+		"refused":             traceRefused,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T) {
+				c := new(collector)
+				nodes := startCluster(t, 3, func(cfg *server.Config) { cfg.Tracer = c.tracer(cfg.Name, slowerThan) })
+				at := traced{c, leader(t, nodes), follower(t, nodes), c.tracer("app", slowerThan)}
+				at.leader.createSequence(strict("orders"))
+				test(t, at)
+				// Other requests were quick and had no sampled context.
+				for _, s := range c.all(func(s receivedSpan) bool {
+					return s.EndTime().Sub(s.StartTime()) < slowerThan && !s.Parent().IsValid()
+				}) {
+					t.Errorf("unexpected span %s of %s", s.Name(), s.instance)
 				}
-			}
-			return member != ""
+			})
 		})
-		c.untilTree(t, of.id, "app SERVER application\n"+
-			"  app CLIENT "+ids+"\n"+
-			"    g SERVER "+ids+"\n"+
-			"      g CLIENT "+ids+"\n"+
-			"        "+member+" SERVER "+ids+"\n")
-	})
-	t.Run("over HTTP", func(t *testing.T) {
-		forwarded := func(indent, granted string) string {
-			return indent + f.cfg.Name + " CLIENT " + next + "\n" +
-				indent + "  " + l.cfg.Name + " SERVER " + next + "\n" + granted +
-				indent + "    " + l.cfg.Name + " INTERNAL snowraft.verify\n"
-		}
-		granted := "      " + l.cfg.Name + " INTERNAL snowraft.wait\n" +
-			"        " + l.cfg.Name + " INTERNAL snowraft.propose\n"
-		for _, test := range []struct{ path, body, route, below string }{
-			{"/seq/orders", "", "/seq/{name}", forwarded("  ", granted)}, // the first number without an ID needs a block
-			{"/v1/sequences:next", `{"sequence":"orders","count":1}`, "/v1/sequences:next", forwarded("  ", "")},
-		} {
-			id := traceID(test.path)
-			post(t, "http://"+f.server.HTTPAddr()+test.path, test.body, parent(id, true))
-			c.untilTree(t, id, f.cfg.Name+" SERVER POST "+test.route+"\n"+test.below)
-			for _, s := range c.below(id, callerSpan) {
-				if got := s.get("http.request.method") + " " + s.get("http.route") + " " + number(s, "http.response.status_code"); got != "POST "+test.route+" 200" {
-					t.Errorf("the span says %q", got)
-				}
-			}
-		}
-	})
-	t.Run("waiting for a block", func(t *testing.T) {
-		if _, err := l.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{
-			Sequence: &snowraftv1.Sequence{Name: "tickets", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED},
-		}); err != nil {
-			t.Fatal(err)
-		}
-		id := traceID("waiting")
-		ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", parent(id, true))
-		if _, err := f.sequences.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "tickets", Count: 1}); err != nil {
-			t.Fatal(err)
-		}
-		const allocate = "snowraft.v1.SequenceService/AllocateBlock"
-		c.untilTree(t, id, f.cfg.Name+" SERVER "+next+"\n"+
-			"  "+f.cfg.Name+" INTERNAL snowraft.wait\n"+
-			"    "+f.cfg.Name+" INTERNAL snowraft.grant\n"+
-			"      "+l.cfg.Name+" SERVER "+allocate+"\n"+
-			"        "+l.cfg.Name+" INTERNAL snowraft.propose\n")
-	})
-	t.Run("without a trace", func(t *testing.T) {
-		until(t, "requests travel to the leader on a stream, although there is a collector", func() bool {
-			if _, err := f.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}); err != nil {
-				t.Fatal(err)
-			}
-			return l.scrape().has(`snowraft_requests_total{code="OK",method="snowraft.v1.SequenceService/StreamNumbers"`)
-		})
-	})
-	t.Run("slow or refused", func(t *testing.T) {
-		// A caller that does not sample still finds a slow request in the spans by its trace.
-		unsampled := traceID("unsampled")
-		ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", parent(unsampled, false))
-		now, err := f.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		if _, err = f.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 1, After: ahead(expand(now)[0], 2*slowerThan)}); err != nil {
-			t.Fatal(err)
-		}
-		var slow []receivedSpan
-		until(t, "the collector has the slow request", func() bool {
-			slow = c.all(inTrace(unsampled))
-			return len(slow) > 0
-		})
-		s := slow[0]
-		took := time.Duration(s.GetEndTimeUnixNano() - s.GetStartTimeUnixNano())
-		if len(slow) != 1 || took < slowerThan || time.Unix(0, int64(s.GetStartTimeUnixNano())).Sub(began).Abs() > slowerThan {
-			t.Errorf("%d spans, the first of %v from %v on; want one of at least %v, from %v on", len(slow), took,
-				time.Unix(0, int64(s.GetStartTimeUnixNano())), slowerThan, began)
-		}
-		if got := s.get("rpc.method") + " " + s.get("rpc.system.name") + " " + s.get("rpc.response.status_code"); got != "snowraft.v1.IdService/GenerateIds grpc OK" {
-			t.Errorf("the span says %q", got)
-		}
-
-		refused := traceID("refused")
-		ctx = metadata.AppendToOutgoingContext(t.Context(), "traceparent", parent(refused, true))
-		if _, err := f.sequences.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "unknown-name", Count: 1}); err == nil {
-			t.Fatal("an unknown sequence has numbers")
-		}
-		until(t, "the collector has the refused request", func() bool { return len(c.all(inTrace(refused))) > 0 })
-		for _, s := range c.all(inTrace(refused)) {
-			if s.GetKind() == tracev1.Span_SPAN_KIND_SERVER && (s.get("error.type") != "UNKNOWN_SEQUENCE" || s.GetStatus().GetCode() == tracev1.Status_STATUS_CODE_ERROR) {
-				t.Errorf("%s of a refused request has the error %q and the status %v", s.GetName(), s.get("error.type"), s.GetStatus())
-			}
-			if strings.Contains(s.String(), "unknown-name") {
-				t.Errorf("a span has the name of a sequence: %v", s)
-			}
-		}
-	})
-	if err := l.server.Member().Node().Snapshot(); err != nil {
-		t.Fatal(err)
 	}
-	// Other requests were quick and had no sampled context.
-	for _, s := range c.all(func(s receivedSpan) bool {
-		return time.Duration(s.GetEndTimeUnixNano()-s.GetStartTimeUnixNano()) < slowerThan && len(s.GetParentSpanId()) == 0
-	}) {
-		t.Errorf("unexpected span: %v", s)
-	}
-
 }
 
-func number(s receivedSpan, key string) string {
-	for _, a := range s.GetAttributes() {
-		if a.GetKey() == key {
-			return strconv.FormatInt(a.GetValue().GetIntValue(), 10)
+// client returns a client that calls one address, and never others that it would learn there.
+func (at traced) client(t *testing.T, address string) *client.Client {
+	t.Helper()
+	cl, err := client.New([]string{address}, client.WithOneShot(), client.WithDialOptions(frontend.DialOptions(networkOf(t))...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cl.Close() })
+	return cl
+}
+
+func traceThroughFollower(t *testing.T, at traced) {
+	l, f := at.leader.cfg.Name, at.follower.cfg.Name
+	ctx, of := application(t, at.app)
+	// A request with a request ID is one command of the log. Other numbers come from a block that was granted before.
+	req := &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1, RequestId: "order-1"}
+	sequences := snowraftv1.NewSequenceServiceClient(at.client(t, at.follower.server.APIAddr()).Conn())
+	if _, err := sequences.NextNumbers(ctx, req); err != nil {
+		t.Fatal(err)
+	}
+	of.span.End()
+	at.untilTree(t, of.id, "app server application\n"+
+		"  app client "+nextNumbers+"\n"+
+		"    "+f+" server "+nextNumbers+"\n"+
+		"      "+f+" client "+nextNumbers+"\n"+
+		"        "+l+" server "+nextNumbers+"\n"+
+		"          "+l+" internal snowraft.propose\n")
+}
+
+func traceThroughGateway(t *testing.T, at traced) {
+	l := at.leader
+	g := openGatewayWith(t, gateway.Config{Members: []string{l.server.APIAddr()}, Tracer: at.tracer("g", slowerThan)})
+	until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
+	ctx, of := application(t, at.app)
+	if _, err := at.client(t, g.APIAddr()).IDs("").Ranges(ctx, 100_000); err != nil {
+		t.Fatal(err)
+	}
+	of.span.End()
+	var member string
+	until(t, "a member has served the gateway", func() bool {
+		for _, s := range at.all(inTrace(of.id)) {
+			if strings.HasPrefix(s.instance, "m") {
+				member = s.instance
+			}
+		}
+		return member != ""
+	})
+	at.untilTree(t, of.id, "app server application\n"+
+		"  app client "+generateIDs+"\n"+
+		"    g server "+generateIDs+"\n"+
+		"      g client "+generateIDs+"\n"+
+		"        "+member+" server "+generateIDs+"\n")
+}
+
+func traceOverHTTP(t *testing.T, at traced) {
+	l, f := at.leader.cfg.Name, at.follower.cfg.Name
+	forwarded := func(indent, granted string) string {
+		return indent + f + " client " + nextNumbers + "\n" +
+			indent + "  " + l + " server " + nextNumbers + "\n" + granted +
+			indent + "    " + l + " internal snowraft.verify\n"
+	}
+	granted := "      " + l + " internal snowraft.wait\n" +
+		"        " + l + " internal snowraft.propose\n"
+	for _, test := range []struct{ path, body, route, below string }{
+		{"/seq/orders", "", "/seq/{name}", forwarded("  ", granted)}, // the first number without an ID needs a block
+		{"/v1/sequences:next", `{"sequence":"orders","count":1}`, "/v1/sequences:next", forwarded("  ", "")},
+	} {
+		id := traceID(test.path)
+		post(t, "http://"+at.follower.server.HTTPAddr()+test.path, test.body, parent(id, true))
+		at.untilTree(t, id, f+" server POST "+test.route+"\n"+test.below)
+		for _, s := range at.below(id, callerSpan) {
+			if got := s.get("http.request.method") + " " + s.get("http.route") + " " + s.get("http.response.status_code"); got != "POST "+test.route+" 200" {
+				t.Errorf("the span says %q", got)
+			}
 		}
 	}
-	return ""
+}
+
+func traceWaitForBlock(t *testing.T, at traced) {
+	l, f := at.leader.cfg.Name, at.follower.cfg.Name
+	at.leader.createSequence(relaxed("tickets"))
+	id := traceID("waiting")
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", parent(id, true))
+	if _, err := at.follower.sequences.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "tickets", Count: 1}); err != nil {
+		t.Fatal(err)
+	}
+	at.untilTree(t, id, f+" server "+nextNumbers+"\n"+
+		"  "+f+" internal snowraft.wait\n"+
+		"    "+f+" internal snowraft.grant\n"+
+		"      "+l+" server "+allocateBlock+"\n"+
+		"        "+l+" internal snowraft.propose\n")
+}
+
+func traceNothing(t *testing.T, at traced) {
+	until(t, "requests travel to the leader on a stream, although there is a collector", func() bool {
+		if _, err := at.follower.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}); err != nil {
+			t.Fatal(err)
+		}
+		return at.leader.scrape().has(`snowraft_requests_total{code="OK",method="snowraft.v1.SequenceService/StreamNumbers"`)
+	})
+}
+
+// A caller that does not sample still finds a slow request in the spans by its trace.
+func traceSlow(t *testing.T, at traced) {
+	id := traceID("unsampled")
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", parent(id, false))
+	now, err := at.follower.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if _, err = at.follower.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 1, After: ahead(expand(now)[0], 2*slowerThan)}); err != nil {
+		t.Fatal(err)
+	}
+	var slow []receivedSpan
+	until(t, "the collector has the slow request", func() bool {
+		slow = at.all(inTrace(id))
+		return len(slow) > 0
+	})
+	s := slow[0]
+	if took := s.EndTime().Sub(s.StartTime()); len(slow) != 1 || took < slowerThan || !s.StartTime().Equal(began) {
+		t.Errorf("%d spans, the first of %v from %v on; want one of at least %v, from %v on", len(slow), took, s.StartTime(), slowerThan, began)
+	}
+	if got := s.get("rpc.method") + " " + s.get("rpc.system.name") + " " + s.get("rpc.response.status_code"); got != generateIDs+" grpc OK" {
+		t.Errorf("the span says %q", got)
+	}
+}
+
+func traceRefused(t *testing.T, at traced) {
+	id := traceID("refused")
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", parent(id, true))
+	if _, err := at.follower.sequences.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "unknown-name", Count: 1}); err == nil {
+		t.Fatal("an unknown sequence has numbers")
+	}
+	until(t, "the collector has the refused request", func() bool { return len(at.all(inTrace(id))) > 0 })
+	for _, s := range at.all(inTrace(id)) {
+		if s.SpanKind() == trace.SpanKindServer && (s.get("error.type") != "UNKNOWN_SEQUENCE" || s.Status().Code == codes.Error) {
+			t.Errorf("%s of a refused request has the error %q and the status %v", s.Name(), s.get("error.type"), s.Status())
+		}
+		if text := fmt.Sprint(s.Name(), s.Attributes(), s.Events(), s.Status()); strings.Contains(text, "unknown-name") {
+			t.Errorf("a span has the name of a sequence: %s", text)
+		}
+	}
 }
 
 // post sends an HTTP request with a trace context.
@@ -306,7 +291,7 @@ func post(t *testing.T, url, body, parent string) {
 		t.Fatal(err)
 	}
 	req.Header.Set("Traceparent", parent)
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	resp, err := browser(t).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
