@@ -95,6 +95,10 @@ redis-clients: ## Use real members with Redis libraries of Go, npm, PyPI and Mav
 examples: ## Run the order services of examples at real members, and kill a member
 	@internal/tools/tagged-tests.sh examples $(TESTFLAGS)
 
+.PHONY: databases
+databases: ## Import counters from real databases while programs draw numbers
+	@internal/tools/tagged-tests.sh databases $(TESTFLAGS)
+
 .PHONY: clients
 clients: clients-typescript clients-java clients-python ## Build, lint, test and pack the clients for TypeScript, Java and Python
 
@@ -251,7 +255,7 @@ rules: ## Check and test the alerting rules (Debian's prometheus)
 .PHONY: lint
 lint: bin/golangci-lint ## Lint, with all that build tags add, and count wording to avoid
 	@internal/tools/style.sh
-	bin/golangci-lint run --build-tags browser,examples,foreign,install,mutants,packages,process,prometheus,redisclients,root
+	bin/golangci-lint run --build-tags browser,databases,examples,foreign,install,mutants,packages,process,prometheus,redisclients,root
 
 .PHONY: fmt
 fmt: bin/golangci-lint bin/.protos ## Format the Go code and the protos

@@ -160,6 +160,11 @@ var table = []part{
 		full: each(tests("make", "examples", "TESTFLAGS=-json")),
 	},
 	{
+		name: "databases", lane: waits, turn: 5,
+		paths: []string{"cmd/snowraft/internal/migrate/", "docs/migrate.md", "internal/test/processtest/databases_", "internal/test/processtest/import_"},
+		full:  each(tests("make", "databases", "TESTFLAGS=-json")),
+	},
+	{
 		name: "foreign", lane: waits, turn: 1,
 		paths: []string{"internal/test/foreign/", "internal/contain/", "cmd/snowraft/internal/worker/", "docs/workers", "snowflake/preset"},
 		gate:  each(tests("make", "foreign", "TESTFLAGS=-json")),

@@ -1,4 +1,4 @@
-//go:build process || browser || prometheus || redisclients || examples
+//go:build process || browser || prometheus || redisclients || examples || databases
 
 package processtest
 

@@ -1,4 +1,4 @@
-//go:build process || browser || prometheus || redisclients || examples
+//go:build process || browser || prometheus || redisclients || examples || databases
 
 package processtest
 
@@ -104,6 +104,16 @@ func start(t *testing.T, env []string, args ...string) *process {
 func startProgram(t *testing.T, path string, env []string, args ...string) *process {
 	t.Helper()
 	return startBy(t, (*exec.Cmd).Start, path, env, args...)
+}
+
+// installed returns the path of a program that a test requires.
+func installed(t *testing.T, name, from string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatalf("%v: install Debian's %s", err, from)
+	}
+	return path
 }
 
 // startBy starts any program by a launcher. It removes the variables from the environment that

@@ -32,16 +32,6 @@ func (m *member) listenRedis() string {
 	return address
 }
 
-// installed returns the path of a program that a test requires.
-func installed(t *testing.T, name, from string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Fatalf("%v: install Debian's %s", err, from)
-	}
-	return path
-}
-
 // pythonWithRedis returns the path of a Python that has the client library. Debian's Python may not be
 // the first one in the path.
 func pythonWithRedis(t *testing.T) string {
