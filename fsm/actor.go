@@ -38,11 +38,9 @@ func (s *State) checkActor(a *commandv1.Actor) *Refused {
 // because members cannot be distinguished from other callers there.
 func (s *State) wantOf(e entry, l *layout) (a want, refused *Refused) {
 	c, actor := e.cmd.GetAcquireWorker(), e.cmd.GetActor()
-	a = want{holding: holding{0, c.GetHolder()}, end: l.workers.common, part: l.workers.part(s.Config())}
+	a = want{holding: s.holdingOf(actor, c.GetHolder()), end: l.workers.common, part: l.workers.part(s.Config())}
 	switch actor.GetKind() {
 	case commandv1.ActorKind_ACTOR_KIND_TOKEN:
-		r, _, _ := s.tokens.find(actor.GetToken()) // checked before
-		a.holding = holding{r.ID, r.Name + "/" + c.GetHolder()}
 	case commandv1.ActorKind_ACTOR_KIND_ANONYMOUS:
 		return want{}, unauthenticated("a worker needs a holder that has a token; send one")
 	case commandv1.ActorKind_ACTOR_KIND_ADMIN:
@@ -53,6 +51,15 @@ func (s *State) wantOf(e entry, l *layout) (a want, refused *Refused) {
 		a.end = min(a.end, below)
 	}
 	return a, nil
+}
+
+// holdingOf returns the identity of a holder that was checked before, with the name of its token in front.
+func (s *State) holdingOf(actor *commandv1.Actor, holder string) holding {
+	if actor.GetKind() != commandv1.ActorKind_ACTOR_KIND_TOKEN {
+		return holding{0, holder}
+	}
+	r, _, _ := s.tokens.find(actor.GetToken())
+	return holding{r.ID, r.Name + "/" + holder}
 }
 
 // askerOf returns the owner of the answers to requests with an ID: the ID of an API token, 0 for a holder of the secret and in an

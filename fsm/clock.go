@@ -12,10 +12,22 @@ func (s *State) observeClock(e entry) Result {
 		return Result{Err: invalid("observed clock %d ms: expected a time after 1970; correct this member's clock", e.now)}
 	}
 	if e.now > s.observed || e.cmd.GetObserveClock().GetForce() {
-		s.observed = e.now
+		s.setObserved(e.now)
 	}
 	return Result{}
 }
+
+// setObserved sets the observed clock, and keeps the greatest one.
+func (s *State) setObserved(now int64) {
+	highest := s.highestClock()
+	s.observed, s.lowered = now, 0
+	if now < highest && s.version >= DocumentVersion {
+		s.lowered = highest
+	}
+}
+
+// highestClock returns the greatest observed clock.
+func (s *State) highestClock() int64 { return max(s.observed, s.lowered) }
 
 // checkClock refuses to grant a worker of l to a proposer whose clock is before the
 // layout's epoch, or behind the observed clock by more than the wait threshold. The

@@ -26,6 +26,8 @@ const (
 	atStart stage = iota
 	atMeta
 	atLayout
+	atPast
+	atBackfill
 	atWorker
 	atGrant
 	atRemoved
@@ -41,6 +43,8 @@ const (
 var follows = [...]struct{ from, to stage }{
 	atMeta:       {atStart, atStart},
 	atLayout:     {atMeta, atGrant},
+	atPast:       {atLayout, atLayout},
+	atBackfill:   {atPast, atBackfill},
 	atWorker:     {atLayout, atWorker},
 	atGrant:      {atWorker, atGrant},
 	atRemoved:    {atMeta, atRemoved},
@@ -59,6 +63,10 @@ func (r *snapshotDecoder) add(record *commandv1.SnapshotRecord) error {
 		return r.enterStage(atMeta, func() error { return r.meta(body.Meta) })
 	case *commandv1.SnapshotRecord_Layout:
 		return r.enterStage(atLayout, func() error { return r.addLayout(body.Layout) })
+	case *commandv1.SnapshotRecord_Past:
+		return r.enterStage(atPast, func() error { return r.addPast(body.Past) })
+	case *commandv1.SnapshotRecord_Backfill:
+		return r.enterStage(atBackfill, func() error { return r.addBackfill(body.Backfill) })
 	case *commandv1.SnapshotRecord_Worker:
 		return r.enterStage(atWorker, func() error { return r.addWorker(body.Worker) })
 	case *commandv1.SnapshotRecord_Grant:
@@ -114,7 +122,10 @@ func (r *snapshotDecoder) meta(m *commandv1.SnapshotMeta) error {
 	r.state.lastCheckpoint = checkpointOf(m.GetCheckpointIndex(), digest)
 	r.state.index = max(m.GetCheckpointIndex(), m.GetConfig().GetGeneration(), m.GetRestored().GetIndex())
 	r.state.version = m.GetFsmVersion()
-	r.state.observed = m.GetObservedClockAtMs()
+	r.state.observed, r.state.lowered = m.GetObservedClockAtMs(), m.GetLoweredClockAtMs()
+	if l := r.state.lowered; l != 0 && (l <= r.state.observed || r.state.version < DocumentVersion) {
+		return corrupt("the observed clock %d was lowered from %d", r.state.observed, l)
+	}
 	return r.addLineage(m)
 }
 
@@ -146,6 +157,8 @@ func (r *snapshotDecoder) addWorker(m *commandv1.SnapshotWorker) error {
 		return err
 	case m.GetFromTick() < 0 || m.GetFromTick() > m.GetHighWater() || m.GetHighWater() > r.layout.ticks:
 		return corrupt("a window of ticks %d to %d, expected it within 0 to %d", m.GetFromTick(), m.GetHighWater(), r.layout.ticks)
+	case m.GetFromTick() < r.layout.border():
+		return corrupt("a window from tick %d on, in the past of the layout, which ends at %d", m.GetFromTick(), r.layout.border())
 	case m.GetFromTick() == m.GetHighWater() && !m.GetReleased():
 		return corrupt("an empty window at tick %d", m.GetFromTick())
 	}
@@ -232,6 +245,9 @@ func (r *snapshotDecoder) finish(in *snapshotReader, end *commandv1.SnapshotEnd)
 	}
 	for _, name := range r.state.names {
 		l := r.state.layouts[name]
+		if (l.past != nil) != l.layout.Spec().Past {
+			return nil, corrupt("layout %q lacks its past", name)
+		}
 		if err := l.index(); err != nil {
 			return nil, err
 		}

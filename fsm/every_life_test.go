@@ -83,6 +83,8 @@ type everyFacts struct {
 	late   everyNumbers    // those whose period had ended
 	asked  [2]everyNumbers // those of each token's request
 	ticks  [2][2]uint64    // ticks of each worker that were granted in each life and not released
+
+	everyPast
 }
 
 // everyNode is a state of the whole.
@@ -173,6 +175,7 @@ type everyKey struct {
 	everyFacts
 	fsm, backup everyRecord
 	workers     [2][2]everyWorker
+	past        [2]everyJobs
 }
 
 var everySeed = maphash.MakeSeed()
@@ -180,6 +183,9 @@ var everySeed = maphash.MakeSeed()
 func (n *everyNode) key() uint64 {
 	k := everyKey{everyFacts: n.everyFacts, fsm: n.record(n.fsm), backup: n.record(n.backup)}
 	k.workers[0], k.workers[1] = n.workers(n.fsm), n.workers(n.backup)
+	if k.past[0] = everyJobsOf(n.fsm); n.backup != nil {
+		k.past[1] = everyJobsOf(n.backup)
+	}
 	for i := range k.blocks {
 		k.blocks[i].token, k.lanes[i].token = 0, 0
 	}
@@ -252,16 +258,21 @@ func TestEveryLife(t *testing.T) {
 		"requests": {slices.Concat(everyClock, everyChanges[:4], everyRequests, everyRestores), 8, 40, 40, 4000},
 		"late":     {slices.Concat(everyClock, everyLateChanges, everyBlocks[:2], everyLate, everyRestores), 6, 9, 11, 3200},
 		"IDs":      {slices.Concat(everyClock, everyWindows, everyRestores), 7, 11, 13, 13_000},
+		"past":     {slices.Concat(everyClock, everyWindows[:4], everyBackfill, everyRestores, everySnapshot), 6, 9, 10, 1000},
 		"all":      {slices.Concat(everyClock, everyChanges, everyBlocks, everyRequests, everyWindows, everyRestores, everySnapshot), 4, 6, 7, 3200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			root := newEveryLife
+			if name == "past" {
+				root = newEveryPast
+			}
 			steps := depth.Walk(depth.Little(w.ordinary/2, w.ordinary), w.gate, w.night)
 			if *everyDepth > 0 {
 				steps = *everyDepth
 			}
 			seen, err := breadth.World[*everyNode]{
-				Root: newEveryLife(t), Key: (*everyNode).key,
+				Root: root(t), Key: (*everyNode).key,
 				Steps: func(n *everyNode) iter.Seq[breadth.Step[*everyNode]] { return n.steps(w.alphabet) },
 			}.Walk(steps)
 			t.Logf("%d states, %d steps within depth %d", seen.States, seen.Steps, steps)

@@ -61,13 +61,21 @@ func (s *State) Frozen(after string, limit int) []Sequence {
 	return page[:min(limit, len(page))]
 }
 
-// fence returns the first tick of a layout at which a window may begin. The last tick that the earlier cluster can have
-// granted is the tick of the floor.
+// fence returns the first tick of a layout at which a window may begin: none begins in the past of the layout, and the last tick
+// that the earlier cluster can have granted is the tick of the floor.
 func (s *State) fence(l *layout) int64 {
 	if s.restored == nil {
+		return l.border()
+	}
+	return max(l.layout.TickAt(s.restored.GetFloorAtMs())+1, l.border())
+}
+
+// border returns the first tick after the past of the layout; 0 without a past.
+func (l *layout) border() int64 {
+	if l.past == nil {
 		return 0
 	}
-	return max(l.layout.TickAt(s.restored.GetFloorAtMs())+1, 0)
+	return l.past.border
 }
 
 // skippedPeriod returns the last period that the earlier cluster may have begun of a sequence with the reset of spec, in
@@ -89,8 +97,11 @@ func (s *State) checkFence(now, fence, latest int64, l *layout) *Refused {
 	}
 	config := s.Config()
 	at := l.layout.MillisAt(fence) - min(config.GetWaitThresholdMs(), config.GetMaxWindowMs()-1)
-	return refuse(commandv1.Refusal_REFUSAL_FENCED,
-		"layout %q: this cluster was restored, and holders may still issue what the earlier cluster granted; try again in %d ms", l.name, minus(at, now)).retryAt(at)
+	why := "this cluster was restored, and holders may still issue what the earlier cluster granted"
+	if fence == l.border() {
+		why = "the clock is in the past of the layout, which is for backfill jobs only; correct the clock, or"
+	}
+	return refuse(commandv1.Refusal_REFUSAL_FENCED, "layout %q: %s; try again in %d ms", l.name, why, minus(at, now)).retryAt(at)
 }
 
 // thawed refuses a change of a frozen sequence.
@@ -152,6 +163,9 @@ func (s *State) setRestored(r *commandv1.Restored) {
 func checkRestored(r *commandv1.Restored) error {
 	if r.GetFloorAtMs() <= 0 || r.GetFloorAtMs() > maxFloor || r.GetRestoredAtMs() <= 0 {
 		return fmt.Errorf("a floor at %d ms and a restore at %d ms, expected 1 to %d", r.GetFloorAtMs(), r.GetRestoredAtMs(), int64(maxFloor))
+	}
+	if r.GetBackedUpAtMs() < 0 {
+		return fmt.Errorf("a backup at %d ms, expected at least 0", r.GetBackedUpAtMs())
 	}
 	if r.GetIndex() < indexGap || r.GetIndex() > math.MaxInt64 {
 		return fmt.Errorf("a restore at index %d, expected at least %d", r.GetIndex(), uint64(indexGap))

@@ -25,6 +25,7 @@ type layoutImage struct {
 	record  *commandv1.SnapshotLayout
 	workers roll
 	history history
+	past    *past // nil: none
 }
 
 // image returns the state's image. It shares memory with the state.
@@ -36,6 +37,7 @@ func (s *State) image() image {
 			Config:            s.config,
 			CheckpointIndex:   s.lastCheckpoint.index,
 			Restored:          s.restored,
+			LoweredClockAtMs:  s.lowered,
 		},
 		last:      s.lastCheckpoint,
 		removed:   s.removed,
@@ -54,6 +56,7 @@ func (s *State) image() image {
 			record:  &commandv1.SnapshotLayout{Spec: LayoutSpec(l.layout.Spec()), CreatedAtMs: l.created},
 			workers: l.workers.roll,
 			history: l.history,
+			past:    l.past,
 		})
 	}
 	return im
@@ -65,7 +68,7 @@ func (s *State) imageAlone() image {
 	im := s.image()
 	for i, name := range s.names {
 		l := s.layouts[name]
-		im.layouts[i].workers, im.layouts[i].history = l.workers.clone(), l.history.clone()
+		im.layouts[i].workers, im.layouts[i].history, im.layouts[i].past = l.workers.clone(), l.history.clone(), l.past.clone()
 	}
 	im.removed = slices.Clone(s.removed)
 	im.sequences = s.sequences.clone()
@@ -73,7 +76,7 @@ func (s *State) imageAlone() image {
 }
 
 // walk visits every record in canonical order: the meta record, each layout with its
-// workers and then its grants, the removed members, the tokens, the templates, the sequences, the
+// past, its jobs, its workers and then its grants, the removed members, the tokens, the templates, the sequences, the
 // answers, the leaderships, the hashes at clocks. A record is valid until visit returns.
 func (im image) walk(visit func(*commandv1.SnapshotRecord)) {
 	if im.last.index != 0 {
@@ -84,6 +87,7 @@ func (im image) walk(visit func(*commandv1.SnapshotRecord)) {
 	for i := range im.layouts {
 		l := &im.layouts[i]
 		visit(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Layout{Layout: l.record}})
+		l.walkPast(visit)
 		l.walkWorkers(visit)
 		l.walkGrants(visit)
 	}
@@ -96,6 +100,26 @@ func (im image) walk(visit func(*commandv1.SnapshotRecord)) {
 	im.walkSequences(visit)
 	im.walkAnswers(visit)
 	im.walkLineage(visit)
+}
+
+func (l *layoutImage) walkPast(visit func(*commandv1.SnapshotRecord)) {
+	p := l.past
+	if p == nil {
+		return
+	}
+	visit(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Past{Past: &commandv1.SnapshotPast{
+		BorderTick: p.border, NextJob: p.next, Closed: p.closed,
+	}}})
+	for i := range p.jobs {
+		j := &p.jobs[i]
+		m := &commandv1.SnapshotBackfill{
+			Job: j.number, Holder: j.holder, Owner: j.owner, CreatedAtMs: j.created, Place: j.place, Ended: j.ended,
+		}
+		if j.extension != (placing{}) {
+			m.Digest, m.ExtendedFromPlace = j.extension.digest[:], j.extension.from
+		}
+		visit(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Backfill{Backfill: m}})
+	}
 }
 
 // walkWorkers uses one message for all workers, because there can be millions.

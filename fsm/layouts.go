@@ -23,6 +23,7 @@ type layout struct {
 	ticks   int64 // ticks are [0, ticks); fits, since a layout that issues has at most 63 bits
 	workers workers
 	history history
+	past    *past // nil: none
 }
 
 func newLayout(l *snowflake.Layout, created int64) *layout {
@@ -121,7 +122,14 @@ func (s *State) createLayout(e entry) Result {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED,
 			"limit of %d layouts reached; use an existing layout", maxLayouts)}
 	}
-	s.addLayout(newLayout(made, e.now))
+	l := newLayout(made, e.now)
+	if made.Spec().Past {
+		var refused *Refused
+		if l.past, refused = s.newPast(l, e.now); refused != nil {
+			return Result{Err: refused}
+		}
+	}
+	s.addLayout(l)
 	return Result{Layout: made}
 }
 
@@ -141,6 +149,7 @@ func specToLayout(spec *commandv1.LayoutSpec) (*snowflake.Layout, error) {
 		Datacenter:  spec.GetDatacenter(),
 		Spread:      spec.GetSpread(),
 		LeaseOnly:   spec.GetLeaseOnly(),
+		Past:        spec.GetPast(),
 	})
 }
 
@@ -159,5 +168,6 @@ func LayoutSpec(spec snowflake.Spec) *commandv1.LayoutSpec {
 		Datacenter: spec.Datacenter,
 		Spread:     spec.Spread,
 		LeaseOnly:  spec.LeaseOnly,
+		Past:       spec.Past,
 	}
 }

@@ -29,6 +29,7 @@ func (w *lives) branch(life int) (*lives, error) {
 	b.longest, b.asked, b.claims = slices.Clone(w.longest), slices.Clone(w.asked), slices.Clone(w.claims)
 	b.numbers, b.lastOf, b.answered = maps.Clone(w.numbers), maps.Clone(w.lastOf), maps.Clone(w.answered)
 	b.sent, b.applied, b.granted = maps.Clone(w.sent), maps.Clone(w.applied), map[livesWorker]map[livesOwner]Grant{}
+	b.extensions, b.placed = slices.Clone(w.extensions), map[livesPlaces]bool{}
 	renamed := func(was int) int {
 		if was == w.life {
 			return life
@@ -43,6 +44,10 @@ func (w *lives) branch(life int) (*lives, error) {
 	}
 	for index, was := range b.applied {
 		b.applied[index] = renamed(was)
+	}
+	for is := range w.placed {
+		is.life = renamed(is.life)
+		b.placed[is] = true
 	}
 	for k, owners := range w.granted {
 		b.granted[k] = map[livesOwner]Grant{}
@@ -108,6 +113,7 @@ func (w *lives) reunite(other *lives) (*State, livesBackup, error) {
 		if err != nil {
 			return nil, joined, err
 		}
+		s.certain = from.certain
 		states, joined.index = append(states, s), max(joined.index, from.index)
 	}
 	main := w.choose("main", len(states))
@@ -132,6 +138,8 @@ func (w *lives) absorb(b *lives) {
 	maps.Copy(w.answered, b.answered)
 	maps.Copy(w.sent, b.sent)
 	maps.Copy(w.applied, b.applied)
+	maps.Copy(w.placed, b.placed)
+	w.extensions, w.lastJob = append(w.extensions, b.extensions...), max(w.lastJob, b.lastJob)
 	for name, place := range b.lastOf {
 		w.lastOf[name] = max(w.lastOf[name], place)
 	}

@@ -36,7 +36,7 @@ func (w *lives) body(s *State) *commandv1.Command {
 	if w.documents && w.choose("number", 3) == 0 {
 		return w.allocate(s)
 	}
-	switch w.choose("command", 26) {
+	switch w.choose("command", 30) {
 	case 0, 1, 2, 3:
 		return w.acquire()
 	case 4, 5:
@@ -59,6 +59,8 @@ func (w *lives) body(s *State) *commandv1.Command {
 		return w.history(s)
 	case 16, 17, 18, 19:
 		return w.template(s)
+	case 20, 21, 22, 23:
+		return w.backfill(s)
 	}
 	return w.allocate(s)
 }

@@ -13,7 +13,9 @@ func (w *lives) attest() error {
 	if w.life == 1 {
 		return nil
 	}
-	switch w.choose("statement", 9) {
+	switch w.choose("statement", 10) {
+	case 9:
+		return w.commit(w.resumePast())
 	case 0:
 		return w.commit(acknowledge(w.s.Restored().GetIndex()))
 	case 1:
@@ -94,12 +96,13 @@ func (w *lives) backUp() error {
 		return violated("replay", "%v", err)
 	}
 	w.backups = append(w.backups, w.backup(covering, frozen, index, w.stored.moment+committed))
+	w.backups[len(w.backups)-1].certain = covering.certain
 	return w.covers(covering, tail, window, offset)
 }
 
 // backup is one of a state. Of a sequence that is frozen it knows no more than the backup that this life began with.
 func (w *lives) backup(s *State, frozen []Sequence, index uint64, moment int) livesBackup {
-	b := livesBackup{w.write(s), index, moment, map[string]int{}, w.forcedUntil(moment)}
+	b := livesBackup{data: w.write(s), index: index, moment: moment, known: map[string]int{}, forced: w.forcedUntil(moment)}
 	for _, name := range livesNames {
 		b.known[name] = moment
 	}
@@ -193,6 +196,7 @@ func (w *lives) restore() error {
 	if err != nil {
 		return err
 	}
+	s.certain = b.certain
 	return w.begin(s, b)
 }
 

@@ -44,6 +44,7 @@ var livesSpecs = []snowflake.Spec{
 	{Name: "later", UnitMillis: 1000, EpochMillis: epoch, Fields: []snowflake.FieldBits{
 		{Field: snowflake.FieldTime, Bits: 40}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: 1},
 	}},
+	livesPastSpec,
 }
 
 type livesOwner struct {
@@ -94,11 +95,12 @@ type livesForce struct {
 
 // livesBackup is the source of a restore.
 type livesBackup struct {
-	data   []byte // snapshot of the state
-	index  uint64
-	moment int // place of the last command that it has for sure among those of all lives
-	known  map[string]int
-	forced map[string]int // see lives
+	data    []byte // snapshot of the state
+	index   uint64
+	certain int64 // observed clock of the last state that is certain, if it is not the state
+	moment  int   // place of the last command that it has for sure among those of all lives
+	known   map[string]int
+	forced  map[string]int // see lives
 }
 
 type lives struct {
@@ -128,6 +130,10 @@ type lives struct {
 	applied  map[uint64]int             // life with a correct clock in which a command had this index: a token, or a generation
 	drawn    uint64
 
+	extensions []*commandv1.ExtendBackfill // those that were sent, in any life
+	placed     map[livesPlaces]bool        // those that were granted
+	lastJob    int64                       // greatest number of a backfill job
+
 	positions []position.Position // committed ones of this life
 	led       uint64              // number of leaderships
 }
@@ -136,6 +142,7 @@ func newLives(s source) *lives {
 	return &lives{
 		source: s, s: NewState(), life: 1, now: epoch + 100*livesHour, term: 1,
 		granted: map[livesWorker]map[livesOwner]Grant{}, numbers: map[livesNumber]livesGrant{}, answered: map[livesAnswer]bool{}, sent: map[*commandv1.Command]int{}, lastOf: map[string]int{}, applied: map[uint64]int{},
+		placed: map[livesPlaces]bool{}, lastJob: -1,
 	}
 }
 
@@ -207,6 +214,7 @@ func (w *lives) commit(cmd *commandv1.Command) error {
 		return err
 	}
 	sealed := w.s.Sealed() != nil
+	place := w.place(cmd)
 	r := w.s.Apply(w.index, w.term, cmd)
 	if r.Halted != nil {
 		return violated("halted", "%v", r.Halted)
@@ -230,15 +238,20 @@ func (w *lives) commit(cmd *commandv1.Command) error {
 	if !w.wrongHost {
 		w.applied[w.index] = w.life
 	}
-	return w.account(cmd, r)
+	return w.account(cmd, r, place)
 }
 
-func (w *lives) account(cmd *commandv1.Command, r Result) error {
+// account notes what a command granted. place is the position before it of the job that it extends.
+func (w *lives) account(cmd *commandv1.Command, r Result, place int64) error {
 	switch {
+	case cmd.GetStartBackfill() != nil:
+		return w.started(r.Backfill)
+	case cmd.GetExtendBackfill() != nil:
+		return w.extended(cmd.GetExtendBackfill(), place)
 	case cmd.GetAcquireWorker() != nil:
 		c := cmd.GetAcquireWorker()
 		w.claims = append(w.claims, livesClaim{life: w.life, layout: c.GetLayout(), window: r.Grant, secret: c.GetNonceHash()})
-		return w.take(c.GetLayout(), r.Grant)
+		return w.takeWindow(c.GetLayout(), r.Grant)
 	case cmd.GetExtendWindow() != nil:
 		c := cmd.GetExtendWindow()
 		claim, err := w.claimOf(c.GetLayout(), c.GetToken())
@@ -246,7 +259,7 @@ func (w *lives) account(cmd *commandv1.Command, r Result) error {
 			return err
 		}
 		claim.window.Until = r.Grant.Until
-		return w.take(c.GetLayout(), r.Grant)
+		return w.takeWindow(c.GetLayout(), r.Grant)
 	case cmd.GetReleaseWorker() != nil:
 		c := cmd.GetReleaseWorker()
 		claim, err := w.claimOf(c.GetLayout(), c.GetToken())
@@ -254,7 +267,7 @@ func (w *lives) account(cmd *commandv1.Command, r Result) error {
 			return err
 		}
 		claim.window.Until = c.GetNextTick()
-		return w.take(c.GetLayout(), claim.window)
+		return w.takeWindow(c.GetLayout(), claim.window)
 	case cmd.GetAllocateBlock() != nil:
 		return w.number(cmd, r.Block)
 	case cmd.GetReturnBlock() != nil:
@@ -271,6 +284,17 @@ func (w *lives) claimOf(layout string, token uint64) (*livesClaim, error) {
 		}
 	}
 	return nil, violated("claim", "life %d accepted the token %d of layout %q, which is not its own", w.life, token, layout)
+}
+
+// takeWindow notes the ticks of a window.
+func (w *lives) takeWindow(layout string, g Grant) error {
+	if layout == livesPastSpec.Name {
+		if border := w.s.layouts[layout].border(); g.From < border {
+			return violated("border", "%+v begins in the past, which ends at %d", g, border)
+		}
+		g = places(g)
+	}
+	return w.take(layout, g)
 }
 
 // take notes what a window has now, which no other has.

@@ -10,13 +10,16 @@ import (
 // states may be of one history, or of histories that diverged when members were set back. Only [State.Restore] may be called
 // afterwards, and the others must not be used.
 //
-//   - The observed clock is the latest one, and each worker has its highest high-water.
+//   - The fsm_version and the observed clock are the latest ones, and each worker has its highest high-water.
+//   - A past ends where that of any state ends, and has the jobs of all.
 //   - A sequence is deleted if all states that know it deleted it. Its numbers are those of all states.
 //   - Everything else is that of this state: the configuration, the tokens, and the answers to request IDs.
 //
 // Merge fails if two states have different layouts of one name, or if one cluster cannot have all layouts or sequences.
 func (s *State) Merge(others ...*State) error {
 	for _, other := range others {
+		s.certain = max(min(s.certainClock(), other.certainClock()), 1)
+		s.version = max(s.version, other.version)
 		s.index, s.observed = max(s.index, other.index), max(s.observed, other.observed)
 		for _, name := range other.names {
 			if err := s.mergeLayout(other.layouts[name]); err != nil {
@@ -62,6 +65,9 @@ func (s *State) mergeLayout(other *layout) error {
 	if other.workers.count() > l.workers.count() {
 		l, other = other, l
 		s.layouts[l.name] = l
+	}
+	if l.past != nil {
+		l.past.merge(other.past)
 	}
 	for number := range other.workers.count() {
 		l.raise(number, other.workers.highWater(number))

@@ -25,6 +25,7 @@ type Result struct {
 	Sequence Sequence          // sequence from now on, for CreateSequence and UpdateSequence
 	Template Template          // template from now on, for CreateTemplate, UpdateTemplate and ResumeTemplate
 	Block    BlockGrant        // block, for AllocateBlock
+	Backfill Backfill          // job from now on, for StartBackfill, ExtendBackfill and EndBackfill
 	Token    *TokenRecord      // token from now on, for CreateToken and UpdateToken; must not be changed
 
 	// Index and Observed are set for every command, even a refused one.

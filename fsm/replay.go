@@ -52,6 +52,7 @@ type trail struct {
 func NewReplay(s *State, supported uint32) *Replay {
 	r := &Replay{state: s, supported: supported, answers: s.answers.kept(), high: map[cellOwner]int64{}, sequences: map[string]*trail{}}
 	r.raiseMaxima()
+	s.certain = s.certainClock()
 	return r
 }
 

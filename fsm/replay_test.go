@@ -150,6 +150,7 @@ func TestReplayKnowsCommands(t *testing.T) {
 		"create_layout", "acquire_worker", "extend_window", "release_worker", "observe_clock", "set_config", "raise_version", "checkpoint",
 		"remove_member", "create_token", "update_token", "delete_token", "acknowledge_restore", "lead", "seal", "supersede",
 		"create_template", "update_template", "delete_template", "resume_template",
+		"start_backfill", "extend_backfill", "end_backfill", "resume_backfill",
 	}
 	name := protoreflect.ValueOfString("s")
 	for i := range commandBody.Fields().Len() {

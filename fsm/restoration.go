@@ -71,6 +71,7 @@ type Restoration struct {
 //
 //   - Windows begin after the floor, and no window of the earlier cluster reaches beyond the floor.
 //   - All workers are released, and no block can be returned.
+//   - All pasts are closed, and all backfill jobs are ended.
 //   - All sequences are frozen, and sequences and layouts of other names cannot be created. All templates are suspended.
 //   - Periods that the earlier cluster may have begun are skipped, and earlier ones are closed until they are resumed.
 //   - The lineage begins again, and a seal ends.
@@ -85,6 +86,12 @@ func (s *State) Restore(r Restoration) error {
 		Ancestors: r.ancestors(s.restored.GetAncestors()), NamesClosed: true,
 		OldMembers: r.oldMembers(), Superseded: s.restored.GetSuperseded(),
 	}
+	if s.version >= DocumentVersion {
+		next.BackedUpAtMs = s.certainClock()
+		if s.restored != nil {
+			next.BackedUpAtMs = min(next.GetBackedUpAtMs(), s.restored.GetBackedUpAtMs())
+		}
+	}
 	if err := checkRestored(next); err != nil {
 		return fmt.Errorf("cannot restore: %w", err)
 	}
@@ -96,6 +103,9 @@ func (s *State) Restore(r Restoration) error {
 	}
 	for _, l := range s.layouts {
 		l.workers.releaseAll()
+		if l.past != nil {
+			l.voidPast(next.GetBackedUpAtMs())
+		}
 	}
 	s.suspendTemplates()
 	if !r.KeepTokens {
@@ -104,7 +114,7 @@ func (s *State) Restore(r Restoration) error {
 	s.removed = nil
 	s.lastCheckpoint = checkpointOf(0, [32]byte{})
 	s.lineage, s.sealed = lineage{}, nil
-	s.observed = min(s.observed, r.NowMillis)
+	s.observed, s.lowered = min(s.observed, r.NowMillis), 0
 	s.version = max(s.version, livesVersion)
 	s.index = r.Index
 	s.setRestored(next)

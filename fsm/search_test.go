@@ -226,7 +226,7 @@ func cloneState(s *State) *State {
 		for token, h := range one.workers.ofToken {
 			one.workers.ofToken[token] = slices.Clone(h)
 		}
-		one.history = l.history.clone()
+		one.history, one.past = l.history.clone(), l.past.clone()
 		next.layouts[name] = &one
 	}
 	return &next

@@ -11,6 +11,7 @@ import (
 type State struct {
 	version  uint32            // commands up to this fsm_version are accepted
 	observed int64             // the observed clock; Unix ms, 0 before the first observation
+	lowered  int64             // the greatest observed clock if it was lowered since; else 0. From fsm_version 3 on
 	config   *commandv1.Config // nil until set; never changed, only replaced
 
 	names   []string // names of the layouts, ascending
@@ -43,6 +44,7 @@ type State struct {
 	frozen                  int            // number of frozen sequences, deleted ones included
 	maxSequences, maxTokens int            // lower in tests
 
+	certain   int64  // if not 0, an earlier observed clock: what came after it may not be in the history of the cluster
 	windowEnd int64  // the latest end of a window, Unix ms; released windows may count
 	scratch   []byte // memory for record
 }

@@ -59,6 +59,10 @@ var kinds = map[protoreflect.FieldNumber]kind{
 	42: {DocumentVersion, (*State).deleteTemplate, false},
 	43: {DocumentVersion, (*State).resumeTemplate, false},
 	44: {DocumentVersion, (*State).beginSequence, false},
+	60: {DocumentVersion, (*State).startBackfill, false},
+	61: {DocumentVersion, (*State).extendBackfill, false},
+	62: {DocumentVersion, (*State).endBackfill, false},
+	63: {DocumentVersion, (*State).resumeBackfill, false},
 }
 
 var commandBody = (&commandv1.Command{}).ProtoReflect().Descriptor().Oneofs().ByName("body")
@@ -85,7 +89,8 @@ func MinVersion(cmd *commandv1.Command) uint32 {
 // newestField returns the fsm_version that introduced the newest field of a command, or firstVersion.
 func newestField(cmd *commandv1.Command) uint32 {
 	if cmd.GetCreateSequence().GetSpec().GetTemplate() != "" || cmd.GetUpdateSequence().GetSpec().GetTemplate() != "" ||
-		cmd.GetCreateToken().GetSequences() != 0 || cmd.GetUpdateToken().GetSequences() != 0 || usesLate(cmd) {
+		cmd.GetCreateToken().GetSequences() != 0 || cmd.GetUpdateToken().GetSequences() != 0 || usesLate(cmd) ||
+		cmd.GetCreateLayout().GetSpec().GetPast() {
 		return DocumentVersion
 	}
 	acquire := cmd.GetAcquireWorker()

@@ -40,6 +40,10 @@ type Spec struct {
 
 	// LeaseOnly layouts have workers for programs that make IDs of their own. Snowraft issues no IDs of such a layout.
 	LeaseOnly bool
+
+	// Past layouts have ticks before their creation in which no worker ever has a window: a cluster issues IDs of them to
+	// backfill jobs only. Such a layout must be able to issue IDs.
+	Past bool
 }
 
 // DefaultSpread returns the Spread of presets and new layouts: a quarter of the sequence field and at least 64, or all of
@@ -66,6 +70,9 @@ func (s Spec) validate() error {
 	}
 	if s.TicksPerMilli != 0 && (s.UnitMillis != 1 || s.TicksPerMilli < 2 || s.TicksPerMilli > maxTicksPerMilli) {
 		return fmt.Errorf("%w: %d ticks per %d ms, expected 2 to %d ticks per ms", ErrInvalidLayout, s.TicksPerMilli, s.UnitMillis, maxTicksPerMilli)
+	}
+	if s.Past && s.LeaseOnly {
+		return fmt.Errorf("%w: a layout that only leases workers has no past; other programs make its IDs", ErrInvalidLayout)
 	}
 	switch width := bitsOf(s.Fields, FieldDatacenter); {
 	case width == 0 && s.Datacenter != 0:

@@ -40,6 +40,12 @@ const (
 	TemplateExists     = "TEMPLATE_EXISTS"
 	TemplateSuspended  = "TEMPLATE_SUSPENDED"
 
+	NoPast           = "NO_PAST"
+	PastClosed       = "PAST_CLOSED"
+	UnknownBackfill  = "UNKNOWN_BACKFILL"
+	BackfillEnded    = "BACKFILL_ENDED"
+	BackfillPosition = "BACKFILL_POSITION"
+
 	SequenceFrozen        = "SEQUENCE_FROZEN"
 	RestoreUnacknowledged = "RESTORE_UNACKNOWLEDGED"
 	OldClusterAlive       = "OLD_CLUSTER_ALIVE"

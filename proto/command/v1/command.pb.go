@@ -464,6 +464,16 @@ const (
 	Refusal_REFUSAL_TEMPLATE_EXISTS  Refusal = 41
 	// The template is from before a restore, or began in a restored cluster, and was not resumed.
 	Refusal_REFUSAL_TEMPLATE_SUSPENDED Refusal = 42
+	// The layout was created without a past.
+	Refusal_REFUSAL_NO_PAST Refusal = 60
+	// A restore closed the past of the layout.
+	Refusal_REFUSAL_PAST_CLOSED Refusal = 61
+	// No job of the layout has this number.
+	Refusal_REFUSAL_UNKNOWN_BACKFILL Refusal = 62
+	// The job was ended, or a restore voided it.
+	Refusal_REFUSAL_BACKFILL_ENDED Refusal = 63
+	// The job has another position than the proposer read.
+	Refusal_REFUSAL_BACKFILL_POSITION Refusal = 64
 	// The time in which numbers of an earlier period are granted has passed.
 	Refusal_REFUSAL_PERIOD_CLOSED Refusal = 70
 	// The state does not know how a period ended, and the command does not say it.
@@ -502,6 +512,11 @@ var (
 		40: "REFUSAL_UNKNOWN_TEMPLATE",
 		41: "REFUSAL_TEMPLATE_EXISTS",
 		42: "REFUSAL_TEMPLATE_SUSPENDED",
+		60: "REFUSAL_NO_PAST",
+		61: "REFUSAL_PAST_CLOSED",
+		62: "REFUSAL_UNKNOWN_BACKFILL",
+		63: "REFUSAL_BACKFILL_ENDED",
+		64: "REFUSAL_BACKFILL_POSITION",
 		70: "REFUSAL_PERIOD_CLOSED",
 		71: "REFUSAL_PERIOD_UNKNOWN",
 	}
@@ -535,6 +550,11 @@ var (
 		"REFUSAL_UNKNOWN_TEMPLATE":       40,
 		"REFUSAL_TEMPLATE_EXISTS":        41,
 		"REFUSAL_TEMPLATE_SUSPENDED":     42,
+		"REFUSAL_NO_PAST":                60,
+		"REFUSAL_PAST_CLOSED":            61,
+		"REFUSAL_UNKNOWN_BACKFILL":       62,
+		"REFUSAL_BACKFILL_ENDED":         63,
+		"REFUSAL_BACKFILL_POSITION":      64,
 		"REFUSAL_PERIOD_CLOSED":          70,
 		"REFUSAL_PERIOD_UNKNOWN":         71,
 	}
@@ -606,6 +626,10 @@ type Command struct {
 	//	*Command_DeleteTemplate
 	//	*Command_ResumeTemplate
 	//	*Command_BeginSequence
+	//	*Command_StartBackfill
+	//	*Command_ExtendBackfill
+	//	*Command_EndBackfill
+	//	*Command_ResumeBackfill
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -912,6 +936,42 @@ func (x *Command) GetBeginSequence() *BeginSequence {
 	return nil
 }
 
+func (x *Command) GetStartBackfill() *StartBackfill {
+	if x != nil {
+		if x, ok := x.Body.(*Command_StartBackfill); ok {
+			return x.StartBackfill
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetExtendBackfill() *ExtendBackfill {
+	if x != nil {
+		if x, ok := x.Body.(*Command_ExtendBackfill); ok {
+			return x.ExtendBackfill
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetEndBackfill() *EndBackfill {
+	if x != nil {
+		if x, ok := x.Body.(*Command_EndBackfill); ok {
+			return x.EndBackfill
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetResumeBackfill() *ResumeBackfill {
+	if x != nil {
+		if x, ok := x.Body.(*Command_ResumeBackfill); ok {
+			return x.ResumeBackfill
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -1024,6 +1084,22 @@ type Command_BeginSequence struct {
 	BeginSequence *BeginSequence `protobuf:"bytes,44,opt,name=begin_sequence,json=beginSequence,proto3,oneof"`
 }
 
+type Command_StartBackfill struct {
+	StartBackfill *StartBackfill `protobuf:"bytes,60,opt,name=start_backfill,json=startBackfill,proto3,oneof"`
+}
+
+type Command_ExtendBackfill struct {
+	ExtendBackfill *ExtendBackfill `protobuf:"bytes,61,opt,name=extend_backfill,json=extendBackfill,proto3,oneof"`
+}
+
+type Command_EndBackfill struct {
+	EndBackfill *EndBackfill `protobuf:"bytes,62,opt,name=end_backfill,json=endBackfill,proto3,oneof"`
+}
+
+type Command_ResumeBackfill struct {
+	ResumeBackfill *ResumeBackfill `protobuf:"bytes,63,opt,name=resume_backfill,json=resumeBackfill,proto3,oneof"`
+}
+
 func (*Command_CreateLayout) isCommand_Body() {}
 
 func (*Command_AcquireWorker) isCommand_Body() {}
@@ -1077,6 +1153,14 @@ func (*Command_DeleteTemplate) isCommand_Body() {}
 func (*Command_ResumeTemplate) isCommand_Body() {}
 
 func (*Command_BeginSequence) isCommand_Body() {}
+
+func (*Command_StartBackfill) isCommand_Body() {}
+
+func (*Command_ExtendBackfill) isCommand_Body() {}
+
+func (*Command_EndBackfill) isCommand_Body() {}
+
+func (*Command_ResumeBackfill) isCommand_Body() {}
 
 // Actor is the principal behind a command. A command whose actor has lost its token, or a scope of it, since it was
 // judged has no effect.
@@ -1216,7 +1300,9 @@ type LayoutSpec struct {
 	Datacenter uint64   `protobuf:"varint,5,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
 	Spread     uint64   `protobuf:"varint,6,opt,name=spread,proto3" json:"spread,omitempty"`
 	// Since fsm_version 2.
-	LeaseOnly     bool `protobuf:"varint,40,opt,name=lease_only,json=leaseOnly,proto3" json:"lease_only,omitempty"`
+	LeaseOnly bool `protobuf:"varint,40,opt,name=lease_only,json=leaseOnly,proto3" json:"lease_only,omitempty"`
+	// Since fsm_version 3. The ticks before the creation are for backfill jobs, and no window begins in them.
+	Past          bool `protobuf:"varint,50,opt,name=past,proto3" json:"past,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1296,6 +1382,13 @@ func (x *LayoutSpec) GetSpread() uint64 {
 func (x *LayoutSpec) GetLeaseOnly() bool {
 	if x != nil {
 		return x.LeaseOnly
+	}
+	return false
+}
+
+func (x *LayoutSpec) GetPast() bool {
+	if x != nil {
+		return x.Past
 	}
 	return false
 }
@@ -3528,12 +3621,255 @@ func (x *Supersede) GetCluster() string {
 	return ""
 }
 
+// StartBackfill begins a backfill job of a layout that has a past. The job gets the lowest number that no job had: the worker
+// of its IDs.
+type StartBackfill struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Layout string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
+	// A name for people, with the rules of the holder of AcquireWorker.
+	Holder        string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartBackfill) Reset() {
+	*x = StartBackfill{}
+	mi := &file_command_v1_command_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartBackfill) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartBackfill) ProtoMessage() {}
+
+func (x *StartBackfill) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartBackfill.ProtoReflect.Descriptor instead.
+func (*StartBackfill) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *StartBackfill) GetLayout() string {
+	if x != nil {
+		return x.Layout
+	}
+	return ""
+}
+
+func (x *StartBackfill) GetHolder() string {
+	if x != nil {
+		return x.Holder
+	}
+	return ""
+}
+
+// ExtendBackfill grants a job the places [from_place, until_place): a compare-and-swap on the job's position. A repetition of
+// the job's last extension, with the same digest and from_place, gets the same places instead. A place is a tick, times the
+// number of IDs in a tick, plus a sequence number.
+type ExtendBackfill struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Layout     string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
+	Job        uint64                 `protobuf:"varint,2,opt,name=job,proto3" json:"job,omitempty"`
+	FromPlace  int64                  `protobuf:"varint,3,opt,name=from_place,json=fromPlace,proto3" json:"from_place,omitempty"`
+	UntilPlace int64                  `protobuf:"varint,4,opt,name=until_place,json=untilPlace,proto3" json:"until_place,omitempty"`
+	// The SHA-256 of the request that the places are for, 32 bytes: equal requests get equal IDs.
+	Digest        []byte `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExtendBackfill) Reset() {
+	*x = ExtendBackfill{}
+	mi := &file_command_v1_command_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExtendBackfill) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExtendBackfill) ProtoMessage() {}
+
+func (x *ExtendBackfill) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExtendBackfill.ProtoReflect.Descriptor instead.
+func (*ExtendBackfill) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *ExtendBackfill) GetLayout() string {
+	if x != nil {
+		return x.Layout
+	}
+	return ""
+}
+
+func (x *ExtendBackfill) GetJob() uint64 {
+	if x != nil {
+		return x.Job
+	}
+	return 0
+}
+
+func (x *ExtendBackfill) GetFromPlace() int64 {
+	if x != nil {
+		return x.FromPlace
+	}
+	return 0
+}
+
+func (x *ExtendBackfill) GetUntilPlace() int64 {
+	if x != nil {
+		return x.UntilPlace
+	}
+	return 0
+}
+
+func (x *ExtendBackfill) GetDigest() []byte {
+	if x != nil {
+		return x.Digest
+	}
+	return nil
+}
+
+// EndBackfill ends a job for good. Repeating it changes nothing.
+type EndBackfill struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Layout        string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
+	Job           uint64                 `protobuf:"varint,2,opt,name=job,proto3" json:"job,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndBackfill) Reset() {
+	*x = EndBackfill{}
+	mi := &file_command_v1_command_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndBackfill) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndBackfill) ProtoMessage() {}
+
+func (x *EndBackfill) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndBackfill.ProtoReflect.Descriptor instead.
+func (*EndBackfill) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *EndBackfill) GetLayout() string {
+	if x != nil {
+		return x.Layout
+	}
+	return ""
+}
+
+func (x *EndBackfill) GetJob() uint64 {
+	if x != nil {
+		return x.Job
+	}
+	return 0
+}
+
+// ResumeBackfill opens the past of a layout that a restore closed.
+type ResumeBackfill struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Layout string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
+	// The greatest number of a job that the earlier cluster may have started, by the operator's word; absent if the state
+	// knows all jobs.
+	After         *uint64 `protobuf:"varint,2,opt,name=after,proto3,oneof" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResumeBackfill) Reset() {
+	*x = ResumeBackfill{}
+	mi := &file_command_v1_command_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeBackfill) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeBackfill) ProtoMessage() {}
+
+func (x *ResumeBackfill) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeBackfill.ProtoReflect.Descriptor instead.
+func (*ResumeBackfill) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ResumeBackfill) GetLayout() string {
+	if x != nil {
+		return x.Layout
+	}
+	return ""
+}
+
+func (x *ResumeBackfill) GetAfter() uint64 {
+	if x != nil && x.After != nil {
+		return *x.After
+	}
+	return 0
+}
+
 var File_command_v1_command_proto protoreflect.FileDescriptor
 
 const file_command_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"\x18command/v1/command.proto\x12\n" +
-	"command.v1\"\xc5\x0e\n" +
+	"command.v1\"\xd5\x10\n" +
 	"\aCommand\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1e\n" +
 	"\vclock_at_ms\x18\x02 \x01(\x03R\tclockAtMs\x12'\n" +
@@ -3568,7 +3904,11 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x0fupdate_template\x18) \x01(\v2\x1a.command.v1.UpdateTemplateH\x00R\x0eupdateTemplate\x12E\n" +
 	"\x0fdelete_template\x18* \x01(\v2\x1a.command.v1.DeleteTemplateH\x00R\x0edeleteTemplate\x12E\n" +
 	"\x0fresume_template\x18+ \x01(\v2\x1a.command.v1.ResumeTemplateH\x00R\x0eresumeTemplate\x12B\n" +
-	"\x0ebegin_sequence\x18, \x01(\v2\x19.command.v1.BeginSequenceH\x00R\rbeginSequenceB\x06\n" +
+	"\x0ebegin_sequence\x18, \x01(\v2\x19.command.v1.BeginSequenceH\x00R\rbeginSequence\x12B\n" +
+	"\x0estart_backfill\x18< \x01(\v2\x19.command.v1.StartBackfillH\x00R\rstartBackfill\x12E\n" +
+	"\x0fextend_backfill\x18= \x01(\v2\x1a.command.v1.ExtendBackfillH\x00R\x0eextendBackfill\x12<\n" +
+	"\fend_backfill\x18> \x01(\v2\x17.command.v1.EndBackfillH\x00R\vendBackfill\x12E\n" +
+	"\x0fresume_backfill\x18? \x01(\v2\x1a.command.v1.ResumeBackfillH\x00R\x0eresumeBackfillB\x06\n" +
 	"\x04body\"y\n" +
 	"\x05Actor\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.command.v1.ActorKindR\x04kind\x12\x14\n" +
@@ -3577,7 +3917,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\tjudged_at\x18\x04 \x01(\x04R\bjudgedAt\"F\n" +
 	"\x05Field\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.command.v1.FieldKindR\x04kind\x12\x12\n" +
-	"\x04bits\x18\x02 \x01(\rR\x04bits\"\xdb\x01\n" +
+	"\x04bits\x18\x02 \x01(\rR\x04bits\"\xef\x01\n" +
 	"\n" +
 	"LayoutSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
@@ -3589,7 +3929,8 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"datacenter\x12\x16\n" +
 	"\x06spread\x18\x06 \x01(\x04R\x06spread\x12\x1d\n" +
 	"\n" +
-	"lease_only\x18( \x01(\bR\tleaseOnly\":\n" +
+	"lease_only\x18( \x01(\bR\tleaseOnly\x12\x12\n" +
+	"\x04past\x182 \x01(\bR\x04past\":\n" +
 	"\fCreateLayout\x12*\n" +
 	"\x04spec\x18\x01 \x01(\v2\x16.command.v1.LayoutSpecR\x04spec\"\xc6\x01\n" +
 	"\rAcquireWorker\x12\x16\n" +
@@ -3780,7 +4121,25 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\awitness\x18\x02 \x01(\tR\awitness\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\"%\n" +
 	"\tSupersede\x12\x18\n" +
-	"\acluster\x18\x01 \x01(\tR\acluster*\x99\x01\n" +
+	"\acluster\x18\x01 \x01(\tR\acluster\"?\n" +
+	"\rStartBackfill\x12\x16\n" +
+	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
+	"\x06holder\x18\x02 \x01(\tR\x06holder\"\x92\x01\n" +
+	"\x0eExtendBackfill\x12\x16\n" +
+	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x10\n" +
+	"\x03job\x18\x02 \x01(\x04R\x03job\x12\x1d\n" +
+	"\n" +
+	"from_place\x18\x03 \x01(\x03R\tfromPlace\x12\x1f\n" +
+	"\vuntil_place\x18\x04 \x01(\x03R\n" +
+	"untilPlace\x12\x16\n" +
+	"\x06digest\x18\x05 \x01(\fR\x06digest\"7\n" +
+	"\vEndBackfill\x12\x16\n" +
+	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x10\n" +
+	"\x03job\x18\x02 \x01(\x04R\x03job\"M\n" +
+	"\x0eResumeBackfill\x12\x16\n" +
+	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x19\n" +
+	"\x05after\x18\x02 \x01(\x04H\x00R\x05after\x88\x01\x01B\b\n" +
+	"\x06_after*\x99\x01\n" +
 	"\tActorKind\x12\x1a\n" +
 	"\x16ACTOR_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11ACTOR_KIND_MEMBER\x10\x01\x12\x14\n" +
@@ -3817,7 +4176,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
 	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xf7\x06\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xfe\a\n" +
 	"\aRefusal\x12\x17\n" +
 	"\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REFUSAL_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -3848,7 +4207,12 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x10REFUSAL_SET_BACK\x10\x19\x12\x1c\n" +
 	"\x18REFUSAL_UNKNOWN_TEMPLATE\x10(\x12\x1b\n" +
 	"\x17REFUSAL_TEMPLATE_EXISTS\x10)\x12\x1e\n" +
-	"\x1aREFUSAL_TEMPLATE_SUSPENDED\x10*\x12\x19\n" +
+	"\x1aREFUSAL_TEMPLATE_SUSPENDED\x10*\x12\x13\n" +
+	"\x0fREFUSAL_NO_PAST\x10<\x12\x17\n" +
+	"\x13REFUSAL_PAST_CLOSED\x10=\x12\x1c\n" +
+	"\x18REFUSAL_UNKNOWN_BACKFILL\x10>\x12\x1a\n" +
+	"\x16REFUSAL_BACKFILL_ENDED\x10?\x12\x1d\n" +
+	"\x19REFUSAL_BACKFILL_POSITION\x10@\x12\x19\n" +
 	"\x15REFUSAL_PERIOD_CLOSED\x10F\x12\x1a\n" +
 	"\x16REFUSAL_PERIOD_UNKNOWN\x10GB9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
 
@@ -3865,7 +4229,7 @@ func file_command_v1_command_proto_rawDescGZIP() []byte {
 }
 
 var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_command_v1_command_proto_goTypes = []any{
 	(ActorKind)(0),             // 0: command.v1.ActorKind
 	(FieldKind)(0),             // 1: command.v1.FieldKind
@@ -3910,6 +4274,10 @@ var file_command_v1_command_proto_goTypes = []any{
 	(*Lead)(nil),               // 40: command.v1.Lead
 	(*Seal)(nil),               // 41: command.v1.Seal
 	(*Supersede)(nil),          // 42: command.v1.Supersede
+	(*StartBackfill)(nil),      // 43: command.v1.StartBackfill
+	(*ExtendBackfill)(nil),     // 44: command.v1.ExtendBackfill
+	(*EndBackfill)(nil),        // 45: command.v1.EndBackfill
+	(*ResumeBackfill)(nil),     // 46: command.v1.ResumeBackfill
 }
 var file_command_v1_command_proto_depIdxs = []int32{
 	9,  // 0: command.v1.Command.actor:type_name -> command.v1.Actor
@@ -3940,27 +4308,31 @@ var file_command_v1_command_proto_depIdxs = []int32{
 	30, // 25: command.v1.Command.delete_template:type_name -> command.v1.DeleteTemplate
 	31, // 26: command.v1.Command.resume_template:type_name -> command.v1.ResumeTemplate
 	32, // 27: command.v1.Command.begin_sequence:type_name -> command.v1.BeginSequence
-	0,  // 28: command.v1.Actor.kind:type_name -> command.v1.ActorKind
-	1,  // 29: command.v1.Field.kind:type_name -> command.v1.FieldKind
-	10, // 30: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
-	11, // 31: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
-	14, // 32: command.v1.AcquireWorker.process:type_name -> command.v1.HolderProcess
-	2,  // 33: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
-	3,  // 34: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
-	4,  // 35: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
-	18, // 36: command.v1.SetConfig.config:type_name -> command.v1.Config
-	5,  // 37: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
-	6,  // 38: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
-	23, // 39: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
-	23, // 40: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
-	23, // 41: command.v1.TemplateSpec.settings:type_name -> command.v1.SequenceSpec
-	27, // 42: command.v1.CreateTemplate.spec:type_name -> command.v1.TemplateSpec
-	27, // 43: command.v1.UpdateTemplate.spec:type_name -> command.v1.TemplateSpec
-	44, // [44:44] is the sub-list for method output_type
-	44, // [44:44] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	43, // 28: command.v1.Command.start_backfill:type_name -> command.v1.StartBackfill
+	44, // 29: command.v1.Command.extend_backfill:type_name -> command.v1.ExtendBackfill
+	45, // 30: command.v1.Command.end_backfill:type_name -> command.v1.EndBackfill
+	46, // 31: command.v1.Command.resume_backfill:type_name -> command.v1.ResumeBackfill
+	0,  // 32: command.v1.Actor.kind:type_name -> command.v1.ActorKind
+	1,  // 33: command.v1.Field.kind:type_name -> command.v1.FieldKind
+	10, // 34: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
+	11, // 35: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
+	14, // 36: command.v1.AcquireWorker.process:type_name -> command.v1.HolderProcess
+	2,  // 37: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
+	3,  // 38: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
+	4,  // 39: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
+	18, // 40: command.v1.SetConfig.config:type_name -> command.v1.Config
+	5,  // 41: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
+	6,  // 42: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
+	23, // 43: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
+	23, // 44: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
+	23, // 45: command.v1.TemplateSpec.settings:type_name -> command.v1.SequenceSpec
+	27, // 46: command.v1.CreateTemplate.spec:type_name -> command.v1.TemplateSpec
+	27, // 47: command.v1.UpdateTemplate.spec:type_name -> command.v1.TemplateSpec
+	48, // [48:48] is the sub-list for method output_type
+	48, // [48:48] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_command_proto_init() }
@@ -3996,18 +4368,23 @@ func file_command_v1_command_proto_init() {
 		(*Command_DeleteTemplate)(nil),
 		(*Command_ResumeTemplate)(nil),
 		(*Command_BeginSequence)(nil),
+		(*Command_StartBackfill)(nil),
+		(*Command_ExtendBackfill)(nil),
+		(*Command_EndBackfill)(nil),
+		(*Command_ResumeBackfill)(nil),
 	}
 	file_command_v1_command_proto_msgTypes[16].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[17].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[25].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[30].OneofWrappers = []any{}
+	file_command_v1_command_proto_msgTypes[38].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_command_proto_rawDesc), len(file_command_v1_command_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   35,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

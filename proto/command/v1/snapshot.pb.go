@@ -41,6 +41,8 @@ type SnapshotRecord struct {
 	//	*SnapshotRecord_Leadership
 	//	*SnapshotRecord_Clock
 	//	*SnapshotRecord_Template
+	//	*SnapshotRecord_Past
+	//	*SnapshotRecord_Backfill
 	Body          isSnapshotRecord_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -191,6 +193,24 @@ func (x *SnapshotRecord) GetTemplate() *SnapshotTemplate {
 	return nil
 }
 
+func (x *SnapshotRecord) GetPast() *SnapshotPast {
+	if x != nil {
+		if x, ok := x.Body.(*SnapshotRecord_Past); ok {
+			return x.Past
+		}
+	}
+	return nil
+}
+
+func (x *SnapshotRecord) GetBackfill() *SnapshotBackfill {
+	if x != nil {
+		if x, ok := x.Body.(*SnapshotRecord_Backfill); ok {
+			return x.Backfill
+		}
+	}
+	return nil
+}
+
 type isSnapshotRecord_Body interface {
 	isSnapshotRecord_Body()
 }
@@ -243,6 +263,14 @@ type SnapshotRecord_Template struct {
 	Template *SnapshotTemplate `protobuf:"bytes,20,opt,name=template,proto3,oneof"`
 }
 
+type SnapshotRecord_Past struct {
+	Past *SnapshotPast `protobuf:"bytes,35,opt,name=past,proto3,oneof"`
+}
+
+type SnapshotRecord_Backfill struct {
+	Backfill *SnapshotBackfill `protobuf:"bytes,36,opt,name=backfill,proto3,oneof"`
+}
+
 func (*SnapshotRecord_Meta) isSnapshotRecord_Body() {}
 
 func (*SnapshotRecord_Layout) isSnapshotRecord_Body() {}
@@ -267,6 +295,10 @@ func (*SnapshotRecord_Clock) isSnapshotRecord_Body() {}
 
 func (*SnapshotRecord_Template) isSnapshotRecord_Body() {}
 
+func (*SnapshotRecord_Past) isSnapshotRecord_Body() {}
+
+func (*SnapshotRecord_Backfill) isSnapshotRecord_Body() {}
+
 // SnapshotMeta comes first.
 type SnapshotMeta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -284,9 +316,11 @@ type SnapshotMeta struct {
 	Index uint64 `protobuf:"varint,7,opt,name=index,proto3" json:"index,omitempty"`
 	Hash  []byte `protobuf:"bytes,8,opt,name=hash,proto3" json:"hash,omitempty"`
 	// Absent unless the cluster was sealed.
-	Sealed        *Sealed `protobuf:"bytes,9,opt,name=sealed,proto3" json:"sealed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Sealed *Sealed `protobuf:"bytes,9,opt,name=sealed,proto3" json:"sealed,omitempty"`
+	// Since fsm_version 3. The greatest observed clock, in Unix milliseconds, if an operator lowered it since; else 0.
+	LoweredClockAtMs int64 `protobuf:"varint,43,opt,name=lowered_clock_at_ms,json=loweredClockAtMs,proto3" json:"lowered_clock_at_ms,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SnapshotMeta) Reset() {
@@ -380,6 +414,13 @@ func (x *SnapshotMeta) GetSealed() *Sealed {
 		return x.Sealed
 	}
 	return nil
+}
+
+func (x *SnapshotMeta) GetLoweredClockAtMs() int64 {
+	if x != nil {
+		return x.LoweredClockAtMs
+	}
+	return 0
 }
 
 // Sealed describes the Seal command that ended all grants.
@@ -477,7 +518,10 @@ type Restored struct {
 	// The members of the cluster before this one at the time of the backup; absent in a state of fsm_version 1.
 	OldMembers []*OldMember `protobuf:"bytes,35,rep,name=old_members,json=oldMembers,proto3" json:"old_members,omitempty"`
 	// The IDs of the clusters that Supersede ended, oldest first.
-	Superseded    []string `protobuf:"bytes,36,rep,name=superseded,proto3" json:"superseded,omitempty"`
+	Superseded []string `protobuf:"bytes,36,rep,name=superseded,proto3" json:"superseded,omitempty"`
+	// Since fsm_version 3. The least observed clock of all backups that were restored, in Unix milliseconds: an earlier cluster
+	// created no layout before it that this state lacks. 0 if it is unknown.
+	BackedUpAtMs  int64 `protobuf:"varint,50,opt,name=backed_up_at_ms,json=backedUpAtMs,proto3" json:"backed_up_at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -559,6 +603,13 @@ func (x *Restored) GetSuperseded() []string {
 		return x.Superseded
 	}
 	return nil
+}
+
+func (x *Restored) GetBackedUpAtMs() int64 {
+	if x != nil {
+		return x.BackedUpAtMs
+	}
+	return 0
 }
 
 // OldMember is a member of the cluster before this one.
@@ -675,6 +726,174 @@ func (x *SnapshotLayout) GetCreatedAtMs() int64 {
 	return 0
 }
 
+// SnapshotPast is the past of a layout that has one; it follows the layout, and its jobs follow it.
+type SnapshotPast struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first tick after the past.
+	BorderTick int64 `protobuf:"varint,1,opt,name=border_tick,json=borderTick,proto3" json:"border_tick,omitempty"`
+	// The number of the next job.
+	NextJob uint64 `protobuf:"varint,2,opt,name=next_job,json=nextJob,proto3" json:"next_job,omitempty"`
+	// Closed by a restore.
+	Closed        bool `protobuf:"varint,3,opt,name=closed,proto3" json:"closed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotPast) Reset() {
+	*x = SnapshotPast{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotPast) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotPast) ProtoMessage() {}
+
+func (x *SnapshotPast) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotPast.ProtoReflect.Descriptor instead.
+func (*SnapshotPast) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SnapshotPast) GetBorderTick() int64 {
+	if x != nil {
+		return x.BorderTick
+	}
+	return 0
+}
+
+func (x *SnapshotPast) GetNextJob() uint64 {
+	if x != nil {
+		return x.NextJob
+	}
+	return 0
+}
+
+func (x *SnapshotPast) GetClosed() bool {
+	if x != nil {
+		return x.Closed
+	}
+	return false
+}
+
+// SnapshotBackfill is a backfill job; jobs come in ascending order.
+type SnapshotBackfill struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Job    uint64                 `protobuf:"varint,1,opt,name=job,proto3" json:"job,omitempty"`
+	Holder string                 `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
+	// As in SnapshotWorker.
+	Owner       uint64 `protobuf:"varint,3,opt,name=owner,proto3" json:"owner,omitempty"`
+	CreatedAtMs int64  `protobuf:"varint,4,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	// The place before which everything was granted.
+	Place int64 `protobuf:"varint,5,opt,name=place,proto3" json:"place,omitempty"`
+	Ended bool  `protobuf:"varint,6,opt,name=ended,proto3" json:"ended,omitempty"`
+	// The digest of the last extension and the place at which it began; empty and 0 if there was none.
+	Digest            []byte `protobuf:"bytes,7,opt,name=digest,proto3" json:"digest,omitempty"`
+	ExtendedFromPlace int64  `protobuf:"varint,8,opt,name=extended_from_place,json=extendedFromPlace,proto3" json:"extended_from_place,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *SnapshotBackfill) Reset() {
+	*x = SnapshotBackfill{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotBackfill) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotBackfill) ProtoMessage() {}
+
+func (x *SnapshotBackfill) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotBackfill.ProtoReflect.Descriptor instead.
+func (*SnapshotBackfill) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SnapshotBackfill) GetJob() uint64 {
+	if x != nil {
+		return x.Job
+	}
+	return 0
+}
+
+func (x *SnapshotBackfill) GetHolder() string {
+	if x != nil {
+		return x.Holder
+	}
+	return ""
+}
+
+func (x *SnapshotBackfill) GetOwner() uint64 {
+	if x != nil {
+		return x.Owner
+	}
+	return 0
+}
+
+func (x *SnapshotBackfill) GetCreatedAtMs() int64 {
+	if x != nil {
+		return x.CreatedAtMs
+	}
+	return 0
+}
+
+func (x *SnapshotBackfill) GetPlace() int64 {
+	if x != nil {
+		return x.Place
+	}
+	return 0
+}
+
+func (x *SnapshotBackfill) GetEnded() bool {
+	if x != nil {
+		return x.Ended
+	}
+	return false
+}
+
+func (x *SnapshotBackfill) GetDigest() []byte {
+	if x != nil {
+		return x.Digest
+	}
+	return nil
+}
+
+func (x *SnapshotBackfill) GetExtendedFromPlace() int64 {
+	if x != nil {
+		return x.ExtendedFromPlace
+	}
+	return 0
+}
+
 // SnapshotWorker is a worker that was granted at least once; workers come in ascending order.
 type SnapshotWorker struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -702,7 +921,7 @@ type SnapshotWorker struct {
 
 func (x *SnapshotWorker) Reset() {
 	*x = SnapshotWorker{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	mi := &file_command_v1_snapshot_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -714,7 +933,7 @@ func (x *SnapshotWorker) String() string {
 func (*SnapshotWorker) ProtoMessage() {}
 
 func (x *SnapshotWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	mi := &file_command_v1_snapshot_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -727,7 +946,7 @@ func (x *SnapshotWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotWorker.ProtoReflect.Descriptor instead.
 func (*SnapshotWorker) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{6}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SnapshotWorker) GetWorker() uint64 {
@@ -827,7 +1046,7 @@ type SnapshotGrant struct {
 
 func (x *SnapshotGrant) Reset() {
 	*x = SnapshotGrant{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[7]
+	mi := &file_command_v1_snapshot_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -839,7 +1058,7 @@ func (x *SnapshotGrant) String() string {
 func (*SnapshotGrant) ProtoMessage() {}
 
 func (x *SnapshotGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[7]
+	mi := &file_command_v1_snapshot_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -852,7 +1071,7 @@ func (x *SnapshotGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotGrant.ProtoReflect.Descriptor instead.
 func (*SnapshotGrant) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{7}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SnapshotGrant) GetWorker() uint64 {
@@ -928,7 +1147,7 @@ type SnapshotRemovedMember struct {
 
 func (x *SnapshotRemovedMember) Reset() {
 	*x = SnapshotRemovedMember{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[8]
+	mi := &file_command_v1_snapshot_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -940,7 +1159,7 @@ func (x *SnapshotRemovedMember) String() string {
 func (*SnapshotRemovedMember) ProtoMessage() {}
 
 func (x *SnapshotRemovedMember) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[8]
+	mi := &file_command_v1_snapshot_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -953,7 +1172,7 @@ func (x *SnapshotRemovedMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRemovedMember.ProtoReflect.Descriptor instead.
 func (*SnapshotRemovedMember) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{8}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SnapshotRemovedMember) GetId() string {
@@ -992,7 +1211,7 @@ type SnapshotToken struct {
 
 func (x *SnapshotToken) Reset() {
 	*x = SnapshotToken{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[9]
+	mi := &file_command_v1_snapshot_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1004,7 +1223,7 @@ func (x *SnapshotToken) String() string {
 func (*SnapshotToken) ProtoMessage() {}
 
 func (x *SnapshotToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[9]
+	mi := &file_command_v1_snapshot_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1017,7 +1236,7 @@ func (x *SnapshotToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotToken.ProtoReflect.Descriptor instead.
 func (*SnapshotToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{9}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SnapshotToken) GetId() uint64 {
@@ -1129,7 +1348,7 @@ type SnapshotTemplate struct {
 
 func (x *SnapshotTemplate) Reset() {
 	*x = SnapshotTemplate{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[10]
+	mi := &file_command_v1_snapshot_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1141,7 +1360,7 @@ func (x *SnapshotTemplate) String() string {
 func (*SnapshotTemplate) ProtoMessage() {}
 
 func (x *SnapshotTemplate) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[10]
+	mi := &file_command_v1_snapshot_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1154,7 +1373,7 @@ func (x *SnapshotTemplate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotTemplate.ProtoReflect.Descriptor instead.
 func (*SnapshotTemplate) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{10}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SnapshotTemplate) GetSpec() *TemplateSpec {
@@ -1233,7 +1452,7 @@ type SnapshotSequence struct {
 
 func (x *SnapshotSequence) Reset() {
 	*x = SnapshotSequence{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[11]
+	mi := &file_command_v1_snapshot_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1245,7 +1464,7 @@ func (x *SnapshotSequence) String() string {
 func (*SnapshotSequence) ProtoMessage() {}
 
 func (x *SnapshotSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[11]
+	mi := &file_command_v1_snapshot_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1258,7 +1477,7 @@ func (x *SnapshotSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSequence.ProtoReflect.Descriptor instead.
 func (*SnapshotSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{11}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SnapshotSequence) GetSpec() *SequenceSpec {
@@ -1405,7 +1624,7 @@ type SnapshotEnded struct {
 
 func (x *SnapshotEnded) Reset() {
 	*x = SnapshotEnded{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[12]
+	mi := &file_command_v1_snapshot_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1417,7 +1636,7 @@ func (x *SnapshotEnded) String() string {
 func (*SnapshotEnded) ProtoMessage() {}
 
 func (x *SnapshotEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[12]
+	mi := &file_command_v1_snapshot_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1430,7 +1649,7 @@ func (x *SnapshotEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotEnded.ProtoReflect.Descriptor instead.
 func (*SnapshotEnded) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{12}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SnapshotEnded) GetPeriod() int32 {
@@ -1490,7 +1709,7 @@ type SnapshotAnswer struct {
 
 func (x *SnapshotAnswer) Reset() {
 	*x = SnapshotAnswer{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[13]
+	mi := &file_command_v1_snapshot_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1502,7 +1721,7 @@ func (x *SnapshotAnswer) String() string {
 func (*SnapshotAnswer) ProtoMessage() {}
 
 func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[13]
+	mi := &file_command_v1_snapshot_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1515,7 +1734,7 @@ func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotAnswer.ProtoReflect.Descriptor instead.
 func (*SnapshotAnswer) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{13}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SnapshotAnswer) GetSequence() string {
@@ -1601,7 +1820,7 @@ type SnapshotLeadership struct {
 
 func (x *SnapshotLeadership) Reset() {
 	*x = SnapshotLeadership{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[14]
+	mi := &file_command_v1_snapshot_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1613,7 +1832,7 @@ func (x *SnapshotLeadership) String() string {
 func (*SnapshotLeadership) ProtoMessage() {}
 
 func (x *SnapshotLeadership) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[14]
+	mi := &file_command_v1_snapshot_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1626,7 +1845,7 @@ func (x *SnapshotLeadership) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotLeadership.ProtoReflect.Descriptor instead.
 func (*SnapshotLeadership) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{14}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SnapshotLeadership) GetIndex() uint64 {
@@ -1661,7 +1880,7 @@ type SnapshotClock struct {
 
 func (x *SnapshotClock) Reset() {
 	*x = SnapshotClock{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[15]
+	mi := &file_command_v1_snapshot_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1673,7 +1892,7 @@ func (x *SnapshotClock) String() string {
 func (*SnapshotClock) ProtoMessage() {}
 
 func (x *SnapshotClock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[15]
+	mi := &file_command_v1_snapshot_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1686,7 +1905,7 @@ func (x *SnapshotClock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotClock.ProtoReflect.Descriptor instead.
 func (*SnapshotClock) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{15}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SnapshotClock) GetIndex() uint64 {
@@ -1716,7 +1935,7 @@ type SnapshotEnd struct {
 
 func (x *SnapshotEnd) Reset() {
 	*x = SnapshotEnd{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[16]
+	mi := &file_command_v1_snapshot_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1728,7 +1947,7 @@ func (x *SnapshotEnd) String() string {
 func (*SnapshotEnd) ProtoMessage() {}
 
 func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[16]
+	mi := &file_command_v1_snapshot_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1741,7 +1960,7 @@ func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotEnd.ProtoReflect.Descriptor instead.
 func (*SnapshotEnd) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{16}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SnapshotEnd) GetRecords() uint64 {
@@ -1763,7 +1982,7 @@ var File_command_v1_snapshot_proto protoreflect.FileDescriptor
 const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"\x19command/v1/snapshot.proto\x12\n" +
-	"command.v1\x1a\x18command/v1/command.proto\"\xb6\x05\n" +
+	"command.v1\x1a\x18command/v1/command.proto\"\xa2\x06\n" +
 	"\x0eSnapshotRecord\x12.\n" +
 	"\x04meta\x18\x01 \x01(\v2\x18.command.v1.SnapshotMetaH\x00R\x04meta\x124\n" +
 	"\x06layout\x18\x02 \x01(\v2\x1a.command.v1.SnapshotLayoutH\x00R\x06layout\x124\n" +
@@ -1779,8 +1998,10 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	" \x01(\v2\x1e.command.v1.SnapshotLeadershipH\x00R\n" +
 	"leadership\x121\n" +
 	"\x05clock\x18\v \x01(\v2\x19.command.v1.SnapshotClockH\x00R\x05clock\x12:\n" +
-	"\btemplate\x18\x14 \x01(\v2\x1c.command.v1.SnapshotTemplateH\x00R\btemplateB\x06\n" +
-	"\x04body\"\xec\x02\n" +
+	"\btemplate\x18\x14 \x01(\v2\x1c.command.v1.SnapshotTemplateH\x00R\btemplate\x12.\n" +
+	"\x04past\x18# \x01(\v2\x18.command.v1.SnapshotPastH\x00R\x04past\x12:\n" +
+	"\bbackfill\x18$ \x01(\v2\x1c.command.v1.SnapshotBackfillH\x00R\bbackfillB\x06\n" +
+	"\x04body\"\x9b\x03\n" +
 	"\fSnapshotMeta\x12\x1f\n" +
 	"\vfsm_version\x18\x01 \x01(\rR\n" +
 	"fsmVersion\x12/\n" +
@@ -1791,14 +2012,15 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\brestored\x18\x06 \x01(\v2\x14.command.v1.RestoredR\brestored\x12\x14\n" +
 	"\x05index\x18\a \x01(\x04R\x05index\x12\x12\n" +
 	"\x04hash\x18\b \x01(\fR\x04hash\x12*\n" +
-	"\x06sealed\x18\t \x01(\v2\x12.command.v1.SealedR\x06sealed\"\x8e\x01\n" +
+	"\x06sealed\x18\t \x01(\v2\x12.command.v1.SealedR\x06sealed\x12-\n" +
+	"\x13lowered_clock_at_ms\x18+ \x01(\x03R\x10loweredClockAtMs\"\x8e\x01\n" +
 	"\x06Sealed\x12\x1a\n" +
 	"\bevidence\x18\x01 \x01(\fR\bevidence\x12\x18\n" +
 	"\awitness\x18\x02 \x01(\tR\awitness\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05index\x18\x04 \x01(\x04R\x05index\x12 \n" +
 	"\fsealed_at_ms\x18\x05 \x01(\x03R\n" +
-	"sealedAtMs\"\xff\x01\n" +
+	"sealedAtMs\"\xa6\x02\n" +
 	"\bRestored\x12\x1e\n" +
 	"\vfloor_at_ms\x18\x01 \x01(\x03R\tfloorAtMs\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12$\n" +
@@ -1809,14 +2031,29 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"oldMembers\x12\x1e\n" +
 	"\n" +
 	"superseded\x18$ \x03(\tR\n" +
-	"superseded\"R\n" +
+	"superseded\x12%\n" +
+	"\x0fbacked_up_at_ms\x182 \x01(\x03R\fbackedUpAtMs\"R\n" +
 	"\tOldMember\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12!\n" +
 	"\fraft_address\x18\x03 \x01(\tR\vraftAddress\"`\n" +
 	"\x0eSnapshotLayout\x12*\n" +
 	"\x04spec\x18\x01 \x01(\v2\x16.command.v1.LayoutSpecR\x04spec\x12\"\n" +
-	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\"\xe9\x02\n" +
+	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\"b\n" +
+	"\fSnapshotPast\x12\x1f\n" +
+	"\vborder_tick\x18\x01 \x01(\x03R\n" +
+	"borderTick\x12\x19\n" +
+	"\bnext_job\x18\x02 \x01(\x04R\anextJob\x12\x16\n" +
+	"\x06closed\x18\x03 \x01(\bR\x06closed\"\xea\x01\n" +
+	"\x10SnapshotBackfill\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x16\n" +
+	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
+	"\x05owner\x18\x03 \x01(\x04R\x05owner\x12\"\n" +
+	"\rcreated_at_ms\x18\x04 \x01(\x03R\vcreatedAtMs\x12\x14\n" +
+	"\x05place\x18\x05 \x01(\x03R\x05place\x12\x14\n" +
+	"\x05ended\x18\x06 \x01(\bR\x05ended\x12\x16\n" +
+	"\x06digest\x18\a \x01(\fR\x06digest\x12.\n" +
+	"\x13extended_from_place\x18\b \x01(\x03R\x11extendedFromPlace\"\xe9\x02\n" +
 	"\x0eSnapshotWorker\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x1d\n" +
 	"\n" +
@@ -1945,7 +2182,7 @@ func file_command_v1_snapshot_proto_rawDescGZIP() []byte {
 	return file_command_v1_snapshot_proto_rawDescData
 }
 
-var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_command_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotRecord)(nil),        // 0: command.v1.SnapshotRecord
 	(*SnapshotMeta)(nil),          // 1: command.v1.SnapshotMeta
@@ -1953,51 +2190,55 @@ var file_command_v1_snapshot_proto_goTypes = []any{
 	(*Restored)(nil),              // 3: command.v1.Restored
 	(*OldMember)(nil),             // 4: command.v1.OldMember
 	(*SnapshotLayout)(nil),        // 5: command.v1.SnapshotLayout
-	(*SnapshotWorker)(nil),        // 6: command.v1.SnapshotWorker
-	(*SnapshotGrant)(nil),         // 7: command.v1.SnapshotGrant
-	(*SnapshotRemovedMember)(nil), // 8: command.v1.SnapshotRemovedMember
-	(*SnapshotToken)(nil),         // 9: command.v1.SnapshotToken
-	(*SnapshotTemplate)(nil),      // 10: command.v1.SnapshotTemplate
-	(*SnapshotSequence)(nil),      // 11: command.v1.SnapshotSequence
-	(*SnapshotEnded)(nil),         // 12: command.v1.SnapshotEnded
-	(*SnapshotAnswer)(nil),        // 13: command.v1.SnapshotAnswer
-	(*SnapshotLeadership)(nil),    // 14: command.v1.SnapshotLeadership
-	(*SnapshotClock)(nil),         // 15: command.v1.SnapshotClock
-	(*SnapshotEnd)(nil),           // 16: command.v1.SnapshotEnd
-	(*Config)(nil),                // 17: command.v1.Config
-	(*LayoutSpec)(nil),            // 18: command.v1.LayoutSpec
-	(*HolderProcess)(nil),         // 19: command.v1.HolderProcess
-	(*TemplateSpec)(nil),          // 20: command.v1.TemplateSpec
-	(*SequenceSpec)(nil),          // 21: command.v1.SequenceSpec
+	(*SnapshotPast)(nil),          // 6: command.v1.SnapshotPast
+	(*SnapshotBackfill)(nil),      // 7: command.v1.SnapshotBackfill
+	(*SnapshotWorker)(nil),        // 8: command.v1.SnapshotWorker
+	(*SnapshotGrant)(nil),         // 9: command.v1.SnapshotGrant
+	(*SnapshotRemovedMember)(nil), // 10: command.v1.SnapshotRemovedMember
+	(*SnapshotToken)(nil),         // 11: command.v1.SnapshotToken
+	(*SnapshotTemplate)(nil),      // 12: command.v1.SnapshotTemplate
+	(*SnapshotSequence)(nil),      // 13: command.v1.SnapshotSequence
+	(*SnapshotEnded)(nil),         // 14: command.v1.SnapshotEnded
+	(*SnapshotAnswer)(nil),        // 15: command.v1.SnapshotAnswer
+	(*SnapshotLeadership)(nil),    // 16: command.v1.SnapshotLeadership
+	(*SnapshotClock)(nil),         // 17: command.v1.SnapshotClock
+	(*SnapshotEnd)(nil),           // 18: command.v1.SnapshotEnd
+	(*Config)(nil),                // 19: command.v1.Config
+	(*LayoutSpec)(nil),            // 20: command.v1.LayoutSpec
+	(*HolderProcess)(nil),         // 21: command.v1.HolderProcess
+	(*TemplateSpec)(nil),          // 22: command.v1.TemplateSpec
+	(*SequenceSpec)(nil),          // 23: command.v1.SequenceSpec
 }
 var file_command_v1_snapshot_proto_depIdxs = []int32{
 	1,  // 0: command.v1.SnapshotRecord.meta:type_name -> command.v1.SnapshotMeta
 	5,  // 1: command.v1.SnapshotRecord.layout:type_name -> command.v1.SnapshotLayout
-	6,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
-	7,  // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
-	8,  // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
-	16, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
-	11, // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
-	13, // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
-	9,  // 8: command.v1.SnapshotRecord.token:type_name -> command.v1.SnapshotToken
-	14, // 9: command.v1.SnapshotRecord.leadership:type_name -> command.v1.SnapshotLeadership
-	15, // 10: command.v1.SnapshotRecord.clock:type_name -> command.v1.SnapshotClock
-	10, // 11: command.v1.SnapshotRecord.template:type_name -> command.v1.SnapshotTemplate
-	17, // 12: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
-	3,  // 13: command.v1.SnapshotMeta.restored:type_name -> command.v1.Restored
-	2,  // 14: command.v1.SnapshotMeta.sealed:type_name -> command.v1.Sealed
-	4,  // 15: command.v1.Restored.old_members:type_name -> command.v1.OldMember
-	18, // 16: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
-	19, // 17: command.v1.SnapshotWorker.process:type_name -> command.v1.HolderProcess
-	19, // 18: command.v1.SnapshotGrant.process:type_name -> command.v1.HolderProcess
-	20, // 19: command.v1.SnapshotTemplate.spec:type_name -> command.v1.TemplateSpec
-	21, // 20: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
-	12, // 21: command.v1.SnapshotSequence.ended:type_name -> command.v1.SnapshotEnded
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	8,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
+	9,  // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
+	10, // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
+	18, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
+	13, // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
+	15, // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
+	11, // 8: command.v1.SnapshotRecord.token:type_name -> command.v1.SnapshotToken
+	16, // 9: command.v1.SnapshotRecord.leadership:type_name -> command.v1.SnapshotLeadership
+	17, // 10: command.v1.SnapshotRecord.clock:type_name -> command.v1.SnapshotClock
+	12, // 11: command.v1.SnapshotRecord.template:type_name -> command.v1.SnapshotTemplate
+	6,  // 12: command.v1.SnapshotRecord.past:type_name -> command.v1.SnapshotPast
+	7,  // 13: command.v1.SnapshotRecord.backfill:type_name -> command.v1.SnapshotBackfill
+	19, // 14: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
+	3,  // 15: command.v1.SnapshotMeta.restored:type_name -> command.v1.Restored
+	2,  // 16: command.v1.SnapshotMeta.sealed:type_name -> command.v1.Sealed
+	4,  // 17: command.v1.Restored.old_members:type_name -> command.v1.OldMember
+	20, // 18: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
+	21, // 19: command.v1.SnapshotWorker.process:type_name -> command.v1.HolderProcess
+	21, // 20: command.v1.SnapshotGrant.process:type_name -> command.v1.HolderProcess
+	22, // 21: command.v1.SnapshotTemplate.spec:type_name -> command.v1.TemplateSpec
+	23, // 22: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
+	14, // 23: command.v1.SnapshotSequence.ended:type_name -> command.v1.SnapshotEnded
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_snapshot_proto_init() }
@@ -2019,17 +2260,19 @@ func file_command_v1_snapshot_proto_init() {
 		(*SnapshotRecord_Leadership)(nil),
 		(*SnapshotRecord_Clock)(nil),
 		(*SnapshotRecord_Template)(nil),
+		(*SnapshotRecord_Past)(nil),
+		(*SnapshotRecord_Backfill)(nil),
 	}
-	file_command_v1_snapshot_proto_msgTypes[10].OneofWrappers = []any{}
-	file_command_v1_snapshot_proto_msgTypes[11].OneofWrappers = []any{}
 	file_command_v1_snapshot_proto_msgTypes[12].OneofWrappers = []any{}
+	file_command_v1_snapshot_proto_msgTypes[13].OneofWrappers = []any{}
+	file_command_v1_snapshot_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_snapshot_proto_rawDesc), len(file_command_v1_snapshot_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

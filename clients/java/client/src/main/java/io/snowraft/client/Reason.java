@@ -44,6 +44,16 @@ public enum Reason {
     NOT_GRANTED(Repeat.NO),
     /** The cluster was restored, and holders of the earlier cluster may still issue IDs. */
     FENCED(Repeat.YES),
+    /** The layout was created without a past. */
+    NO_PAST(Repeat.NO),
+    /** A restore closed the past of the layout. */
+    PAST_CLOSED(Repeat.NO),
+    /** No backfill job of the layout has this number. */
+    UNKNOWN_BACKFILL(Repeat.NO),
+    /** The backfill job was ended, by a caller or by a restore. */
+    BACKFILL_ENDED(Repeat.NO),
+    /** The backfill job has another position. */
+    BACKFILL_POSITION(Repeat.NO),
 
     /** No sequence has this name. */
     UNKNOWN_SEQUENCE(Repeat.NO),
