@@ -169,85 +169,91 @@ func TestGeneratorClockJumps(t *testing.T) {
 // A generator waits for a clock that is set back a little, and IDs stay in order.
 func TestGeneratorClockSetBackALittle(t *testing.T) {
 	t.Parallel()
-	hosts := startHosts(t, 1)
-	hand := newHandClock()
-	g := embed(t, newApplication(t, apis(hosts...)), hand.option())
-	before, err := g.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	hand.set(-400 * time.Millisecond)
-	after, err := g.Next(t.Context())
-	if err != nil || after <= before {
-		t.Fatalf("%d after %d: %v", after, before, err)
-	}
-	// The clock has to reach the time of the first ID again. The test may have been late to set it back.
-	if passed := time.Since(snowflake.Default().TimeOf(uint64(before))); passed < 380*time.Millisecond {
-		t.Errorf("the second ID came %v after the first one", passed)
-	}
+	inBubble(t, func(t *testing.T) {
+		hosts := startHosts(t, 1)
+		hand := newHandClock()
+		g := embed(t, newApplication(t, apis(hosts...)), hand.option())
+		before, err := g.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		hand.set(-400 * time.Millisecond)
+		after, err := g.Next(t.Context())
+		if err != nil || after <= before {
+			t.Fatalf("%d after %d: %v", after, before, err)
+		}
+		// The clock has to reach the time of the first ID again. The test may have been late to set it back.
+		if passed := time.Since(snowflake.Default().TimeOf(uint64(before))); passed < 380*time.Millisecond {
+			t.Errorf("the second ID came %v after the first one", passed)
+		}
+	})
 }
 
 // Under the policy swap, a generator whose clock moved backwards acquires another worker, and no ID repeats.
 func TestGeneratorClockMovedBackwardsUnderSwap(t *testing.T) {
 	t.Parallel()
-	hosts := startHosts(t, 1, func(c *server.Config) { c.Rollback = "swap" })
-	hand := newHandClock()
-	g := embed(t, newApplication(t, apis(hosts...)), hand.option())
-	var all issued
-	issue := func() {
-		t.Helper()
-		for range 1000 {
+	inBubble(t, func(t *testing.T) {
+		hosts := startHosts(t, 1, func(c *server.Config) { c.Rollback = "swap" })
+		hand := newHandClock()
+		g := embed(t, newApplication(t, apis(hosts...)), hand.option())
+		var all issued
+		issue := func() {
+			t.Helper()
+			for range 1000 {
+				id, err := g.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				all.add(t, "it", id)
+			}
+		}
+		issue()
+		before := g.Lanes()[0].Worker
+		// The generator knows the policy after its first request to a member.
+		eventually(t, "the generator issues with another worker", func() bool {
+			hand.set(-time.Hour)
+			defer hand.set(0)
+			_, err := g.Next(t.Context())
+			return err == nil && g.Lanes()[0].Worker != before
+		})
+		hand.set(-time.Hour)
+		issue()
+		hand.set(0)
+		eventually(t, "the generator issues with a correct clock", func() bool { _, err := g.Next(t.Context()); return err == nil })
+		issue()
+	})
+}
+
+// If no member can be reached, the monotonic clock shows the jump.
+func TestGeneratorClockJumpsWithoutCluster(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		hosts := startHosts(t, 1)
+		hand := newHandClock()
+		g := embed(t, newApplication(t, apis(hosts...)), hand.option())
+		var all issued
+		issue := func() {
+			t.Helper()
 			id, err := g.Next(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			all.add(t, "it", id)
 		}
-	}
-	issue()
-	before := g.Lanes()[0].Worker
-	// The generator knows the policy after its first request to a member.
-	eventually(t, "the generator issues with another worker", func() bool {
-		hand.set(-time.Hour)
-		defer hand.set(0)
-		_, err := g.Next(t.Context())
-		return err == nil && g.Lanes()[0].Worker != before
-	})
-	hand.set(-time.Hour)
-	issue()
-	hand.set(0)
-	eventually(t, "the generator issues with a correct clock", func() bool { _, err := g.Next(t.Context()); return err == nil })
-	issue()
-}
-
-// If no member can be reached, the monotonic clock shows the jump.
-func TestGeneratorClockJumpsWithoutCluster(t *testing.T) {
-	t.Parallel()
-	hosts := startHosts(t, 1)
-	hand := newHandClock()
-	g := embed(t, newApplication(t, apis(hosts...)), hand.option())
-	var all issued
-	issue := func() {
-		t.Helper()
-		id, err := g.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.add(t, "it", id)
-	}
-	issue()
-	hosts[0].end(0)
-	hand.stop() // the window outlasts the test
-	issue()
-	for _, c := range []struct {
-		by     time.Duration
-		reason error
-	}{{time.Hour, client.ErrClockSkew}, {-time.Hour, client.ErrClockBehind}} {
-		hand.set(c.by)
-		if id, err := g.Next(t.Context()); !errors.Is(err, c.reason) {
-			t.Errorf("%v: %d, %v", c.by, id, err)
-		}
-		hand.set(0)
 		issue()
-	}
+		hosts[0].end(0)
+		hand.stop() // the window outlasts the test
+		issue()
+		for _, c := range []struct {
+			by     time.Duration
+			reason error
+		}{{time.Hour, client.ErrClockSkew}, {-time.Hour, client.ErrClockBehind}} {
+			hand.set(c.by)
+			if id, err := g.Next(t.Context()); !errors.Is(err, c.reason) {
+				t.Errorf("%v: %d, %v", c.by, id, err)
+			}
+			hand.set(0)
+			issue()
+		}
+	})
 }

@@ -117,59 +117,61 @@ func TestGeneratorNoWaitAwaitsFirstWindow(t *testing.T) {
 // often than there are workers. With the same name, it acquires its former worker when the window has passed.
 func TestGeneratorsCrashInLoop(t *testing.T) {
 	t.Parallel()
-	hosts := startHosts(t, 1)
-	layout := hosts[0].narrow("narrow", 4)
-	stable := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout(layout), client.WithGeneratorHolder("stable"))
-	var all issued
-	const crashes = 24 // more than the 16 workers
-	held := func() (n int) {
+	inBubble(t, func(t *testing.T) {
+		hosts := startHosts(t, 1)
+		layout := hosts[0].narrow("narrow", 4)
+		stable := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout(layout), client.WithGeneratorHolder("stable"))
+		var all issued
+		const crashes = 24 // more than the 16 workers
+		held := func() (n int) {
+			for _, w := range hosts[0].granted(layout) {
+				if w.GetState().String() == "WORKER_STATE_HELD" {
+					n++
+				}
+			}
+			return n
+		}
+		pace := time.NewTicker(200 * time.Millisecond)
+		defer pace.Stop()
+		for i := range crashes {
+			// The application crashes: it releases no worker.
+			c := newApplication(t, apis(hosts...))
+			g := embed(t, c, client.WithGeneratorLayout(layout), client.WithGeneratorHolder("crashes"))
+			for range 100 {
+				id, err := g.Next(t.Context())
+				if err != nil {
+					t.Fatalf("start %d: %v", i, err)
+				}
+				all.add(t, fmt.Sprintf("start %d", i), id)
+			}
+			if n := held(); n == 16 {
+				t.Fatalf("start %d: all workers are held", i)
+			}
+			if _, err := stable.Next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Close()
+			_ = g.Close(t.Context())
+			<-pace.C
+		}
+		// A process that starts under the name of a process whose window has passed acquires the same worker.
+		eventually(t, "all windows except one have passed", func() bool { return held() == 1 })
+		var newest, worker uint64
 		for _, w := range hosts[0].granted(layout) {
-			if w.GetState().String() == "WORKER_STATE_HELD" {
-				n++
+			if w.GetHolder() == "crashes/0" && w.GetToken() > newest {
+				newest, worker = w.GetToken(), w.GetWorker()
 			}
 		}
-		return n
-	}
-	pace := time.NewTicker(200 * time.Millisecond)
-	defer pace.Stop()
-	for i := range crashes {
-		// The application crashes: it releases no worker.
-		c := newApplication(t, apis(hosts...))
-		g := embed(t, c, client.WithGeneratorLayout(layout), client.WithGeneratorHolder("crashes"))
-		for range 100 {
-			id, err := g.Next(t.Context())
-			if err != nil {
-				t.Fatalf("start %d: %v", i, err)
-			}
-			all.add(t, fmt.Sprintf("start %d", i), id)
-		}
-		if n := held(); n == 16 {
-			t.Fatalf("start %d: all workers are held", i)
-		}
-		if _, err := stable.Next(t.Context()); err != nil {
+		again := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout(layout), client.WithGeneratorHolder("crashes"))
+		id, err := again.Next(t.Context())
+		if err != nil {
 			t.Fatal(err)
 		}
-		_ = c.Close()
-		_ = g.Close(t.Context())
-		<-pace.C
-	}
-	// A process that starts under the name of a process whose window has passed acquires the same worker.
-	eventually(t, "all windows except one have passed", func() bool { return held() == 1 })
-	var newest, worker uint64
-	for _, w := range hosts[0].granted(layout) {
-		if w.GetHolder() == "crashes/0" && w.GetToken() > newest {
-			newest, worker = w.GetToken(), w.GetWorker()
+		all.add(t, "again", id)
+		if got := again.Lanes()[0].Worker; got != worker {
+			t.Errorf("worker %d, want %d", got, worker)
 		}
-	}
-	again := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout(layout), client.WithGeneratorHolder("crashes"))
-	id, err := again.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all.add(t, "again", id)
-	if got := again.Lanes()[0].Worker; got != worker {
-		t.Errorf("worker %d, want %d", got, worker)
-	}
+	})
 }
 
 // In containers, the address, the name and the process ID are often equal. Generators that derive their worker from
@@ -217,40 +219,42 @@ func TestGeneratorsOfEqualContainers(t *testing.T) {
 // If all workers are held, the error names the time at which a worker becomes free, and the generator acquires it then.
 func TestGeneratorsWithoutFreeWorker(t *testing.T) {
 	t.Parallel()
-	const window = 5 * time.Minute
-	hosts := startHosts(t, 1)
-	layout := hosts[0].narrow("full", 4)
-	workers := snowraftv1.NewWorkerServiceClient(hosts[0].connect())
-	nonce := make([]byte, 16)
-	var held *snowraftv1.Grant
-	for range 16 {
-		resp, err := workers.AcquireWorker(t.Context(), &snowraftv1.AcquireWorkerRequest{
-			Layout: layout, Holder: "holds", Nonce: nonce, ClockAtMs: time.Now().UnixMilli(), WindowMs: window.Milliseconds(),
+	inBubble(t, func(t *testing.T) {
+		const window = 5 * time.Minute
+		hosts := startHosts(t, 1)
+		layout := hosts[0].narrow("full", 4)
+		workers := snowraftv1.NewWorkerServiceClient(hosts[0].connect())
+		nonce := make([]byte, 16)
+		var held *snowraftv1.Grant
+		for range 16 {
+			resp, err := workers.AcquireWorker(t.Context(), &snowraftv1.AcquireWorkerRequest{
+				Layout: layout, Holder: "holds", Nonce: nonce, ClockAtMs: time.Now().UnixMilli(), WindowMs: window.Milliseconds(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = resp.GetGrant()
+		}
+		last := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout(layout), client.WithGeneratorHolder("last"))
+		var e *client.Error
+		eventually(t, "the last generator is refused", func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			_, err := last.Next(ctx)
+			if err == nil {
+				t.Fatal("the last generator has a worker")
+			}
+			return errors.Is(err, client.ErrWorkersExhausted) && errors.As(err, &e)
 		})
-		if err != nil {
+		if e.RetryAfter < window/2 || e.RetryAfter > window {
+			t.Errorf("RetryAfter = %v", e.RetryAfter)
+		}
+		t.Logf("error: %v; retry after %v", e, e.RetryAfter)
+		if _, err := workers.ReleaseWorker(t.Context(), &snowraftv1.ReleaseWorkerRequest{
+			Layout: layout, Worker: held.GetWorker(), Token: held.GetToken(), Nonce: nonce, UntilTick: held.GetUntilTick(), NextTick: held.GetFromTick(),
+		}); err != nil {
 			t.Fatal(err)
 		}
-		held = resp.GetGrant()
-	}
-	last := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout(layout), client.WithGeneratorHolder("last"))
-	var e *client.Error
-	eventually(t, "the last generator is refused", func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		_, err := last.Next(ctx)
-		if err == nil {
-			t.Fatal("the last generator has a worker")
-		}
-		return errors.Is(err, client.ErrWorkersExhausted) && errors.As(err, &e)
+		eventually(t, "the last generator has a released worker", func() bool { _, err := last.Next(t.Context()); return err == nil })
 	})
-	if e.RetryAfter < window/2 || e.RetryAfter > window {
-		t.Errorf("RetryAfter = %v", e.RetryAfter)
-	}
-	t.Logf("error: %v; retry after %v", e, e.RetryAfter)
-	if _, err := workers.ReleaseWorker(t.Context(), &snowraftv1.ReleaseWorkerRequest{
-		Layout: layout, Worker: held.GetWorker(), Token: held.GetToken(), Nonce: nonce, UntilTick: held.GetUntilTick(), NextTick: held.GetFromTick(),
-	}); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the last generator has a released worker", func() bool { _, err := last.Next(t.Context()); return err == nil })
 }

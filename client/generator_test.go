@@ -199,16 +199,18 @@ func TestGeneratorOfClosedClient(t *testing.T) {
 // While the layout does not exist, calls fail at once.
 func TestGeneratorOfUnknownLayout(t *testing.T) {
 	t.Parallel()
-	hosts := startHosts(t, 1)
-	g := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout("later"), client.WithGeneratorNoWait())
-	if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrUnknownLayout) {
-		t.Fatal(err)
-	}
-	if err := g.WaitReady(t.Context()); !errors.Is(err, client.ErrUnknownLayout) {
-		t.Fatalf("WaitReady() = %v", err)
-	}
-	hosts[0].narrow("later", 4)
-	eventually(t, "it issues", func() bool { _, err := g.Next(t.Context()); return err == nil })
+	inBubble(t, func(t *testing.T) {
+		hosts := startHosts(t, 1)
+		g := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout("later"), client.WithGeneratorNoWait())
+		if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrUnknownLayout) {
+			t.Fatal(err)
+		}
+		if err := g.WaitReady(t.Context()); !errors.Is(err, client.ErrUnknownLayout) {
+			t.Fatalf("WaitReady() = %v", err)
+		}
+		hosts[0].narrow("later", 4)
+		eventually(t, "it issues", func() bool { _, err := g.Next(t.Context()); return err == nil })
+	})
 }
 
 // No goroutine of a generator and its client is left after they are closed, whatever happened before.
