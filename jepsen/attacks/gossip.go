@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/go-msgpack/v2/codec"
+
+	"github.com/snowraft/snowraft/fsm"
 )
 
 // label is the label of members' gossip in memberlist.
@@ -54,11 +56,11 @@ func (m Meta) restarted() Meta {
 // process returns a random ID of a process.
 func process() string { return uuid.NewString()[:8] }
 
-// stranger returns the meta of a new node that has not joined a cluster.
+// stranger returns the meta of a new node that knows all commands and has not joined a cluster.
 func stranger() Meta {
 	const closed = "127.0.0.1:9"
 	return Meta{
-		ID: uuid.NewString(), Name: "stranger", Starts: 1, Process: process(), Raft: closed, API: closed, Gossip: closed, Commands: 1,
+		ID: uuid.NewString(), Name: "stranger", Starts: 1, Process: process(), Raft: closed, API: closed, Gossip: closed, Commands: fsm.Version,
 	}
 }
 
