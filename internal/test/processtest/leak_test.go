@@ -81,7 +81,6 @@ func TestSecretsStayInside(t *testing.T) {
 		}
 		s.add("audit logs", audit)
 	}
-	s.debug(t, "a debug archive of a directory", "--data-dir", members[1].dir)
 	s.restore(t, s.backup(t, "a backup of a directory", "--data-dir", members[1].dir), flags)
 	gateway.stop()
 	s.add("the log of the gateway", []byte(gateway.stderr.String()+gateway.stdout.String()))

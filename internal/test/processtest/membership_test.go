@@ -158,7 +158,7 @@ func TestMemberOfAnotherCluster(t *testing.T) {
 			t.Errorf("exit code %d, want 1", code)
 		}
 		text := theirs.stderr.tail(1)
-		for _, want := range []string{ids[theirs], ids[ours[0]], theirs.dir, "both clusters may issue the same IDs", "empty data directory", "without"} {
+		for _, want := range []string{ids[theirs], ids[ours[0]], theirs.dir, "both clusters may issue the same IDs", "start with an empty one", "without"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q lacks %q", text, want)
 			}
