@@ -39,10 +39,14 @@ func sequenceInfo(m *snowraftv1.Sequence) (SequenceInfo, error) {
 	if err != nil {
 		return SequenceInfo{}, malformed("the period %q", m.GetPeriod())
 	}
+	starts, err := sequence.ParseYearStart(m.GetYearStarts())
+	if err != nil {
+		return SequenceInfo{}, malformed("years that start on %q", m.GetYearStarts())
+	}
 	info := SequenceInfo{
 		SequenceSpec: SequenceSpec{
 			Name: m.GetName(), Start: m.Start, Increment: m.Increment, Min: m.Min, Max: m.Max,
-			TimeZone: m.GetTimeZone(), Format: m.GetFormat(), Description: m.GetDescription(),
+			YearStarts: starts, TimeZone: m.GetTimeZone(), Format: m.GetFormat(), Description: m.GetDescription(),
 			BlockDuration: time.Duration(m.GetBlockDurationMs()) * time.Millisecond,
 			MinBlock:      int(m.GetMinBlock()), MaxBlock: int(m.GetMaxBlock()),
 		},
@@ -58,7 +62,7 @@ func sequenceInfo(m *snowraftv1.Sequence) (SequenceInfo, error) {
 		return SequenceInfo{}, malformed("the mode %v", m.GetMode())
 	}
 	reset := m.GetReset_() - snowraftv1.SequenceReset_SEQUENCE_RESET_NONE
-	if reset < 0 || reset > snowraftv1.SequenceReset(sequence.ResetYearly) {
+	if reset < 0 || reset > snowraftv1.SequenceReset(sequence.ResetQuarterly) {
 		return SequenceInfo{}, malformed("the reset %v", m.GetReset_())
 	}
 	info.Reset = sequence.Reset(reset)

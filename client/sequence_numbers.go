@@ -69,8 +69,7 @@ func newNumbering(resp *snowraftv1.NextNumbersResponse, count uint64) (*numberin
 		return nil, malformed("%d numbers from %d by %d and %d texts instead of the %d numbers requested",
 			resp.GetCount(), n.First, n.Increment, len(n.written), count)
 	}
-	format, zone, millis := resp.GetFormat(), resp.GetTimeZone(), resp.GetIssuedAtMs()
-	n.write = sync.OnceValues(func() (func(int64) string, error) { return writer(format, zone, millis) })
+	n.write = sync.OnceValues(func() (func(int64) string, error) { return writer(resp) })
 	return n, nil
 }
 
@@ -95,19 +94,23 @@ func (n *numbering) texts(from, count uint64) ([]string, error) {
 	return texts, nil
 }
 
-// writer returns a function that formats a number. Members format the numbers of short answers.
-func writer(format, zone string, millis int64) (func(int64) string, error) {
-	if format == "" {
+// writer returns a function that formats a number of an answer. Members format the numbers of short answers.
+func writer(resp *snowraftv1.NextNumbersResponse) (func(int64) string, error) {
+	if resp.GetFormat() == "" {
 		return func(number int64) string { return strconv.FormatInt(number, 10) }, nil
 	}
-	f, err := sequence.ParseFormat(format)
+	starts, err := sequence.ParseYearStart(resp.GetYearStarts())
+	if err != nil {
+		return nil, fmt.Errorf("client: issued numbers have a start of years that this program does not know; upgrade this program: %w", err)
+	}
+	f, err := sequence.Calendar{YearStarts: starts}.ParseFormat(resp.GetFormat())
 	if err != nil {
 		return nil, fmt.Errorf("client: issued numbers have a format that this program does not know; upgrade this program: %w", err)
 	}
-	location, err := sequence.LoadLocation(zone)
+	location, err := sequence.LoadLocation(resp.GetTimeZone())
 	if err != nil {
 		return nil, fmt.Errorf("client: issued numbers have a time zone that this program does not know; upgrade this program: %w", err)
 	}
-	at := time.UnixMilli(millis).In(location)
+	at := time.UnixMilli(resp.GetIssuedAtMs()).In(location)
 	return func(number int64) string { return string(f.Append(nil, number, at)) }, nil
 }

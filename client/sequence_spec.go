@@ -48,9 +48,12 @@ type SequenceSpec struct {
 
 	// Reset is the interval at which the sequence restarts at Start.
 	Reset sequence.Reset
+	// YearStarts is the day on which years and their quarters start, for yearly and quarterly resets and for the fiscal years in
+	// Format; 0: January 1. See [sequence.YearStart].
+	YearStarts sequence.YearStart
 	// TimeZone is the IANA time zone in which periods begin and dates are written; empty: UTC.
 	TimeZone string
-	// Format is the format of numbers as text, as accepted by [sequence.ParseFormat]; empty: decimal.
+	// Format is the format of numbers as text, as accepted by [sequence.Calendar.ParseFormat]; empty: decimal.
 	Format string
 	// Description is at most 256 bytes.
 	Description string
@@ -65,7 +68,7 @@ type SequenceSpec struct {
 func (s *SequenceSpec) message() *snowraftv1.Sequence {
 	return &snowraftv1.Sequence{
 		Name: s.Name, Mode: modeOnTheWire(s.Mode), Start: s.Start, Increment: s.Increment, Min: s.Min, Max: s.Max,
-		Reset_: resetOnTheWire(s.Reset), TimeZone: s.TimeZone, Format: s.Format, Description: s.Description,
+		Reset_: resetOnTheWire(s.Reset), TimeZone: s.TimeZone, Format: s.Format, Description: s.Description, YearStarts: s.YearStarts.String(),
 		// Negative counts become large ones, which members reject.
 		BlockDurationMs: wholeMillis(s.BlockDuration), MinBlock: uint64(s.MinBlock), MaxBlock: uint64(s.MaxBlock),
 	}
@@ -95,7 +98,7 @@ func modeOnTheWire(m SequenceMode) snowraftv1.SequenceMode {
 	}
 }
 
-// resetOnTheWire returns the reset of the API. It counts from 1, because 0 means unspecified in an enum of the API.
+// resetOnTheWire returns the reset of the API. It has the same order, but counts from 1, because 0 means unspecified there.
 func resetOnTheWire(r sequence.Reset) snowraftv1.SequenceReset {
 	return snowraftv1.SequenceReset(r) + snowraftv1.SequenceReset_SEQUENCE_RESET_NONE
 }

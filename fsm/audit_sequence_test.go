@@ -107,8 +107,8 @@ func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, config
 		}
 		return nil
 	}
-	if reset := c.GetSpec().GetReset_(); !c.GetForce() && len(q.granted) > 0 && q.spec.GetReset_() != resetNone && q.spec.GetReset_() != reset {
-		return violated("reset", "%v over a sequence that was granted numbers with reset %v", c, q.spec.GetReset_())
+	if !c.GetForce() && len(q.granted) > 0 && q.spec.GetReset_() != resetNone && !samePeriods(q.spec, c.GetSpec()) {
+		return violated("reset", "%v over a sequence that was granted numbers with %v", c, q.spec)
 	}
 	if c.GetForce() {
 		q.force()
@@ -124,6 +124,12 @@ func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, config
 	return nil
 }
 
+// samePeriods reports whether two specifications have the same periods: years start on one day, where periods start with them.
+func samePeriods(a, b *commandv1.SequenceSpec) bool {
+	withYears := a.GetReset_() == resetQuarterly || a.GetReset_() == resetYearly
+	return a.GetReset_() == b.GetReset_() && (!withYears || a.GetYearStarts() == b.GetYearStarts())
+}
+
 func (q *auditSequence) update(index uint64, c *commandv1.UpdateSequence, r Result) error {
 	reason := reasonOf(r)
 	outside := c.Next != nil && (c.GetNext() < c.GetSpec().GetMin() || c.GetNext() > c.GetSpec().GetMax())
@@ -132,8 +138,8 @@ func (q *auditSequence) update(index uint64, c *commandv1.UpdateSequence, r Resu
 		return nil
 	case !q.live || c.GetGeneration() != q.generation:
 		return violated("rules", "an outdated update returned %v", reason)
-	case reason == 0 && !c.GetForce() && c.GetSpec().GetReset_() != q.spec.GetReset_() && len(q.granted) > 0:
-		return violated("reset", "%v after numbers of reset %v were granted", c, q.spec.GetReset_())
+	case reason == 0 && !c.GetForce() && !samePeriods(q.spec, c.GetSpec()) && len(q.granted) > 0:
+		return violated("reset", "%v after numbers of %v were granted", c, q.spec)
 	case outside != (reason == invalidArgument), reason != 0 && !outside && (reason != wouldRepeats || c.GetForce()):
 		return violated("rules", "update: %v", r.Err)
 	case reason != 0:

@@ -1,25 +1,11 @@
 package fsm
 
-import commandv1 "github.com/snowraft/snowraft/proto/command/v1"
-
 const (
 	dayMillis = 86_400_000
 
 	// latestZone is the offset from UTC of the time zone where days begin first; ms.
 	latestZone = 14 * 3_600_000
 )
-
-// latestPeriod returns the latest period of a reset that has begun in any time zone at a time, in Unix ms.
-func latestPeriod(reset commandv1.SequenceReset, at int64) int32 {
-	year, month, day := date(min(max(at, 0)+latestZone, maxFloor))
-	switch reset {
-	case commandv1.SequenceReset_SEQUENCE_RESET_YEARLY:
-		month, day = 1, 1
-	case commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY:
-		day = 1
-	}
-	return year*10_000 + month*100 + day
-}
 
 // date returns the date in UTC of a time between 1970 and 9999, in Unix ms.
 func date(at int64) (year, month, day int32) {
@@ -31,6 +17,17 @@ func date(at int64) (year, month, day int32) {
 		day -= daysOf(year, month)
 	}
 	return year, month, day
+}
+
+// daysUntil returns the number of days from 1970-01-01 until a date.
+func daysUntil(year, month, day int32) (days int32) {
+	for y := int32(1970); y < year; y++ {
+		days += 365 + leapDays(y)
+	}
+	for m := int32(1); m < month; m++ {
+		days += daysOf(year, m)
+	}
+	return days + day - 1
 }
 
 func daysOf(year, month int32) int32 {

@@ -44,7 +44,7 @@ var everyLateChanges = func() (all []everyAction) {
 
 // open returns the first open period of a specification.
 func (n *everyNode) open(spec *commandv1.SequenceSpec) int32 {
-	open, _ := livesPeriod(spec.GetTimeZone(), spec.GetReset_(), n.millis()-spec.GetLateMs())
+	open, _ := livesPeriod(PeriodsOf(spec), n.millis()-spec.GetLateMs())
 	return max(open, everyPeriods[1])
 }
 

@@ -55,7 +55,7 @@ func (n *everyNode) strange() bool {
 
 // period returns the period of a specification at the clock of a member.
 func (n *everyNode) period(spec *commandv1.SequenceSpec) int32 {
-	period, _ := livesPeriod(spec.GetTimeZone(), spec.GetReset_(), n.millis())
+	period, _ := livesPeriod(PeriodsOf(spec), n.millis())
 	return period
 }
 

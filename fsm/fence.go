@@ -78,13 +78,13 @@ func (l *layout) border() int64 {
 	return l.past.border
 }
 
-// skippedPeriod returns the last period that the earlier cluster may have begun of a sequence with the reset of spec, in
+// skippedPeriod returns the last period that the earlier cluster may have begun of a sequence with the calendar of spec, in
 // any time zone; 0 without a reset or a restore.
 func (s *State) skippedPeriod(spec *sequenceSpec) int32 {
 	if s.restored == nil || !spec.resets() {
 		return 0
 	}
-	return latestPeriod(commandv1.SequenceReset(spec.reset), s.restored.GetFloorAtMs())
+	return spec.calendar().latestPeriod(s.restored.GetFloorAtMs())
 }
 
 // checkFence refuses to grant a worker of l as long as no window may begin at the tick latest.

@@ -5,8 +5,6 @@ import (
 	"math"
 
 	"github.com/tidwall/btree"
-
-	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
 // Listing holds the live sequences as they were at one moment. Reading it takes no lock and does not delay commands.
@@ -28,8 +26,7 @@ type Brief struct {
 	Remaining, Total uint64
 	Bounded          bool  // the minimum or the maximum ends the sequence before the 64-bit numbers do
 	Period           int32 // see Sequence
-	Reset            commandv1.SequenceReset
-	TimeZone         string
+	Periods          Periods
 }
 
 // Len returns the number of sequences.
@@ -58,7 +55,7 @@ func (l Listing) Sequence(name string) (Sequence, bool) {
 }
 
 func (q *sequence) brief() Brief {
-	b := Brief{Name: q.name, Period: q.period, Reset: commandv1.SequenceReset(q.spec.reset), TimeZone: q.spec.timeZone}
+	b := Brief{Name: q.name, Period: q.period, Periods: q.spec.periods()}
 	if q.spec.increment > 0 && q.spec.max < math.MaxInt64 || q.spec.increment < 0 && q.spec.min > math.MinInt64 {
 		b.Bounded, b.Remaining, b.Total = true, q.remaining(), capacity(q.spec.start, q.spec.increment, q.spec.min, q.spec.max)
 	}

@@ -24,9 +24,9 @@ func TestListingStaysWhileCommandsAreApplied(t *testing.T) {
 	}
 	apply(allocate("a", 2, 4, 0))
 	want := []Brief{
-		{Name: "a", Remaining: 10, Total: 10, Bounded: true, Reset: resetNone, TimeZone: "UTC"},
-		{Name: "b", Reset: resetNone, TimeZone: "UTC"},
-		{Name: "c", Remaining: 5, Total: 5, Bounded: true, Reset: resetNone, TimeZone: "UTC"},
+		{Name: "a", Remaining: 10, Total: 10, Bounded: true, Periods: Periods{Reset: resetNone, TimeZone: "UTC"}},
+		{Name: "b", Periods: Periods{Reset: resetNone, TimeZone: "UTC"}},
+		{Name: "c", Remaining: 5, Total: 5, Bounded: true, Periods: Periods{Reset: resetNone, TimeZone: "UTC"}},
 	}
 	if got := slices.Collect(before.After("", nil)); !slices.Equal(got, want) || before.Len() != 3 {
 		t.Errorf("listing of before: %+v, want %+v", got, want)

@@ -13,15 +13,12 @@ import (
 var livesZones = map[string]int64{"UTC": 0, "east": 14, "west": -12}
 
 // livesPeriod is the period of a time in a zone.
-func livesPeriod(zone string, reset commandv1.SequenceReset, at int64) (int32, error) {
-	hours, ok := livesZones[zone]
+func livesPeriod(p Periods, at int64) (int32, error) {
+	hours, ok := livesZones[p.TimeZone]
 	if !ok {
-		return 0, fmt.Errorf("no time zone %q", zone)
+		return 0, fmt.Errorf("no time zone %q", p.TimeZone)
 	}
-	if reset == resetNone {
-		return 0, nil
-	}
-	return periodOf("", reset, at+hours*livesHour)
+	return periodOf(p, at+hours*livesHour)
 }
 
 func (w *lives) command(s *State) *commandv1.Command {
@@ -126,7 +123,7 @@ func (w *lives) askAgain() *commandv1.Command {
 	if !ok {
 		return nil
 	}
-	period, _ := livesPeriod(q.Spec.GetTimeZone(), q.Spec.GetReset_(), w.clock())
+	period, _ := livesPeriod(PeriodsOf(q.Spec), w.clock())
 	return withID(allocate(c.GetName(), q.Generation, c.GetCount(), period), string(c.GetRequestId()))
 }
 
@@ -137,7 +134,7 @@ func (w *lives) allocate(s *State) *commandv1.Command {
 	if !ok {
 		return nil
 	}
-	period, _ := livesPeriod(q.Spec.GetTimeZone(), q.Spec.GetReset_(), w.clock())
+	period, _ := livesPeriod(PeriodsOf(q.Spec), w.clock())
 	cmd := allocate(q.Spec.GetName(), q.Generation, []uint64{1, 2, 5}[w.choose("count", 3)], period)
 	late := q.Spec.GetLateMs() != 0 && w.choose("late", 2) == 0
 	if q.Spec.GetLateMs() != 0 {
@@ -160,14 +157,14 @@ func (w *lives) allocate(s *State) *commandv1.Command {
 
 // openFrom returns the first open period of a sequence whose numbers can be late.
 func (w *lives) openFrom(s *State, spec *commandv1.SequenceSpec) int32 {
-	period, _ := livesPeriod(spec.GetTimeZone(), spec.GetReset_(), s.observed-spec.GetLateMs())
+	period, _ := livesPeriod(PeriodsOf(spec), s.observed-spec.GetLateMs())
 	return period
 }
 
 // ofEarlier wants numbers of an earlier period. The next number that a caller may state is where the period ended, without the
 // late numbers.
 func (w *lives) ofEarlier(cmd *commandv1.Command, q Sequence) *commandv1.Command {
-	period, _ := livesPeriod(q.Spec.GetTimeZone(), q.Spec.GetReset_(), w.now-int64(w.choose("back", 4))*24*livesHour)
+	period, _ := livesPeriod(PeriodsOf(q.Spec), w.now-int64(w.choose("back", 4))*24*livesHour)
 	cmd = of(period, cmd, cmd.GetAllocateBlock().GetOpenFrom())
 	if period >= q.Period || w.choose("state", 2) == 0 {
 		return cmd
@@ -191,14 +188,20 @@ func (w *lives) lastIn(q Sequence, period int32, late bool) (n int64, some bool)
 
 func (w *lives) spec(name string) *commandv1.SequenceSpec {
 	n := [][4]int64{{1, 1, 1, 1000}, {1, 3, 1, 1000}, {500, -2, -1000, 1000}, {20, 1, 20, 60}}[w.choose("numbers", 4)]
-	return plain(name, numbers(n[0], n[1], n[2], n[3]), resetting([]commandv1.SequenceReset{resetNone, resetDaily, resetMonthly}[w.choose("reset", 3)]),
-		func(s *commandv1.SequenceSpec) {
-			s.TimeZone = []string{"UTC", "east", "west"}[w.choose("zone", 3)]
-			if w.documents && w.choose("late", 4) > 0 && s.GetIncrement() > 0 {
-				s.Reset_, s.LateMs = resetDaily, []int64{48, 2000}[w.choose("long", 2)]*livesHour
-			}
-		})
+	spec := plain(name, numbers(n[0], n[1], n[2], n[3]), resetting([]commandv1.SequenceReset{resetNone, resetDaily, resetMonthly}[w.choose("reset", 3)]),
+		func(s *commandv1.SequenceSpec) { s.TimeZone = []string{"UTC", "east", "west"}[w.choose("zone", 3)] })
+	switch {
+	case w.documents && w.choose("late", 4) > 0 && spec.GetIncrement() > 0:
+		spec.Reset_, spec.LateMs = []commandv1.SequenceReset{resetDaily, resetDaily, resetWeekly}[w.choose("late reset", 3)], []int64{48, 2000}[w.choose("long", 2)]*livesHour
+	case w.documents:
+		spec.Reset_ = []commandv1.SequenceReset{resetDaily, resetWeekly, resetQuarterly, resetYearly}[w.choose("reset", 4)]
+		spec.YearStarts = livesStarts[w.choose("years start", 3)]
+	}
+	return spec
 }
+
+// livesStarts are starts of years near the epoch of the lives, so that quarters and years begin while they last.
+var livesStarts = []uint32{0, 106, 1203}
 
 // administer creates, changes and deletes sequences.
 func (w *lives) administer(s *State) *commandv1.Command {
@@ -209,7 +212,7 @@ func (w *lives) administer(s *State) *commandv1.Command {
 	case !ok && w.life > 1 && w.strange(s, name):
 		return nil
 	case !ok:
-		period, _ := livesPeriod(spec.GetTimeZone(), spec.GetReset_(), w.clock())
+		period, _ := livesPeriod(PeriodsOf(spec), w.clock())
 		cmd := create(spec, period)
 		if cmd.GetCreateSequence().Force = force; !force && w.choose("on demand", 3) == 0 {
 			cmd = onDemand(cmd)
@@ -225,7 +228,7 @@ func (w *lives) administer(s *State) *commandv1.Command {
 	cmd := change(spec, q.Generation)
 	if c := cmd.GetUpdateSequence(); spec.GetLateMs() != 0 || q.Spec.GetLateMs() != 0 {
 		c.OpenFrom = w.openFrom(s, q.Spec)
-		c.Period, _ = livesPeriod(q.Spec.GetTimeZone(), q.Spec.GetReset_(), w.clock())
+		c.Period, _ = livesPeriod(PeriodsOf(q.Spec), w.clock())
 	}
 	if w.choose("set", 3) == 0 {
 		cmd.GetUpdateSequence().Next = new(q.Next + int64(w.choose("next", 60)) - 30)

@@ -48,7 +48,7 @@ func (w *lives) attestPeriod() error {
 	if !ok || q.Spec.GetLateMs() == 0 {
 		return nil
 	}
-	period, _ := livesPeriod(q.Spec.GetTimeZone(), q.Spec.GetReset_(), w.now-int64(w.choose("back", 4))*24*livesHour)
+	period, _ := livesPeriod(PeriodsOf(q.Spec), w.now-int64(w.choose("back", 4))*24*livesHour)
 	last, some := w.lastIn(q, period, true)
 	if !some {
 		last = q.Spec.GetStart() - 1

@@ -29,7 +29,7 @@ func (w *lives) template(s *State) *commandv1.Command {
 	if t, ok = s.TemplateOf(name); !ok {
 		return nil
 	}
-	period, _ := livesPeriod(t.Spec.GetSettings().GetTimeZone(), t.Spec.GetSettings().GetReset_(), w.clock())
+	period, _ := livesPeriod(PeriodsOf(t.Spec.GetSettings()), w.clock())
 	return begin(name, t.Generation, period)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -27,7 +28,8 @@ var modelNumbers = [][4]int64{
 	{5, math.MinInt64, math.MinInt64, math.MaxInt64},
 }
 
-// modelDay is the length of a day, short so that a walk has several. A month has four days.
+// modelDay is the length of a day, short so that a walk has several. A month has four days: the first ones of a real month, which
+// are in one or two weeks.
 const modelDay = 2 * modelUnit
 
 // held is a block that a process issues numbers from.
@@ -55,23 +57,15 @@ type requestOf struct {
 }
 
 // period returns the present period of a kind by a process's clock.
-func (w *world) period(p *process, reset commandv1.SequenceReset) int32 {
-	return modelPeriod(reset, w.clock(p))
+func (w *world) period(p *process, spec *commandv1.SequenceSpec) int32 {
+	return modelPeriod(spec, w.clock(p))
 }
 
-// modelPeriod returns the period of a kind that contains a time.
-func modelPeriod(reset commandv1.SequenceReset, at int64) int32 {
-	day := max(0, (at-modelEpoch)/modelDay)
-	year, month, date := 2025+day/48, 1+day/4%12, 1+day%4
-	switch reset {
-	case resetNone:
-		return 0
-	case resetYearly:
-		month, date = 1, 1
-	case resetMonthly:
-		date = 1
-	}
-	return int32(year*10_000 + month*100 + date)
+// modelPeriod returns the period of a specification that contains a time.
+func modelPeriod(spec *commandv1.SequenceSpec, at int64) int32 {
+	day := int(max(0, (at-modelEpoch)/modelDay))
+	date := time.Date(2025+day/48, time.Month(1+day/4%12), 1+day%4, 0, 0, 0, 0, time.UTC)
+	return int32(calendarOf(PeriodsOf(spec)).PeriodAt(date))
 }
 
 func (w *world) name() string { return modelNames[w.choose("name", len(modelNames))] }
@@ -86,6 +80,10 @@ func (w *world) modelSpec(name string) *commandv1.SequenceSpec {
 	n := modelNumbers[w.choose("numbers", len(modelNumbers))]
 	reset := []commandv1.SequenceReset{resetNone, resetNone, resetDaily, resetDaily, resetMonthly, resetYearly}[w.choose("reset", 6)]
 	spec := plain(name, numbers(n[0], n[1], n[2], n[3]), resetting(reset))
+	if w.documents && w.choose("calendar", 2) == 0 {
+		spec.Reset_ = []commandv1.SequenceReset{resetDaily, resetWeekly, resetQuarterly, resetYearly}[w.choose("reset", 4)]
+		spec.YearStarts = []uint32{0, 202, 1003}[w.choose("years start", 3)]
+	}
 	spec.Format = []string{"", "{date:yyyyMMdd}/{seq}"}[w.choose("format", 2)]
 	if w.documents && w.choose("late", 3) > 0 {
 		spec.Reset_, spec.LateMs = resetDaily, []int64{2, 8}[w.choose("long", 2)]*modelDay
@@ -121,7 +119,7 @@ func (w *world) allocate(p *process) {
 	}
 	c := &commandv1.AllocateBlock{
 		Name: q.Spec.GetName(), Count: []uint64{1, 2, 3, 8, 50}[w.choose("count", 5)], Generation: q.Generation,
-		Period: w.period(p, q.Spec.GetReset_()), Whole: w.choose("whole", 4) == 0, ReturnKeyHash: p.keyHash(),
+		Period: w.period(p, q.Spec), Whole: w.choose("whole", 4) == 0, ReturnKeyHash: p.keyHash(),
 	}
 	if w.choose("keyless", 6) == 0 {
 		c.ReturnKeyHash = nil
@@ -146,14 +144,14 @@ func (w *world) openFrom(spec *commandv1.SequenceSpec) int32 {
 	if spec.GetLateMs() == 0 {
 		return 0
 	}
-	return modelPeriod(spec.GetReset_(), w.machines[0].Observed().Load()-spec.GetLateMs())
+	return modelPeriod(spec, w.machines[0].Observed().Load()-spec.GetLateMs())
 }
 
 // wantEarlier makes a request one for numbers of a period, mostly an earlier one. The next number that it may state is true: no
 // number that follows was granted in the period, except late ones.
 func (w *world) wantEarlier(c *commandv1.AllocateBlock, q Sequence) {
 	back := int64(w.choose("back", 5)) * modelDay
-	c.OnlyPeriod, c.ReturnKeyHash = modelPeriod(q.Spec.GetReset_(), w.now-back), nil
+	c.OnlyPeriod, c.ReturnKeyHash = modelPeriod(q.Spec, w.now-back), nil
 	ghost := w.audit.sequences[c.GetName()]
 	if !ghost.live || c.GetOnlyPeriod() >= ghost.period || w.choose("state", 2) == 0 {
 		return
@@ -186,7 +184,7 @@ func (w *world) request(p *process, name string) {
 		return
 	}
 	c := &commandv1.AllocateBlock{
-		Name: q.Spec.GetName(), Count: []uint64{1, 1, 1, 2}[w.choose("count", 4)], Generation: q.Generation, Period: w.period(p, q.Spec.GetReset_()),
+		Name: q.Spec.GetName(), Count: []uint64{1, 1, 1, 2}[w.choose("count", 4)], Generation: q.Generation, Period: w.period(p, q.Spec),
 	}
 	if len(w.used) == 0 || w.choose("new", 2) == 0 {
 		c.RequestId = w.newID()
@@ -232,7 +230,7 @@ func (w *world) administer(p *process) {
 	cmd := &commandv1.Command{}
 	switch kind := w.choose("admin", 8); {
 	case q.Spec == nil || kind == 0:
-		c := &commandv1.CreateSequence{Spec: spec, Force: force, Period: w.period(p, spec.GetReset_()), OnDemand: w.choose("on demand", 4) == 0}
+		c := &commandv1.CreateSequence{Spec: spec, Force: force, Period: w.period(p, spec), OnDemand: w.choose("on demand", 4) == 0}
 		if force && !c.GetOnDemand() {
 			w.machines[w.choose("replica", len(w.machines))].View(func(s *State) { c.Replaces = new(s.DeletedGeneration(name)) })
 		}
@@ -247,7 +245,7 @@ func (w *world) administer(p *process) {
 		c := &commandv1.UpdateSequence{Spec: spec, Generation: q.Generation, Force: force}
 		if w.choose("keep", 2) == 0 { // change little
 			c.Spec = q.Spec
-			if c.Spec.Reset_ = spec.GetReset_(); c.Spec.GetReset_() == resetNone {
+			if c.Spec.Reset_, c.Spec.YearStarts = spec.GetReset_(), spec.GetYearStarts(); c.Spec.GetReset_() == resetNone {
 				c.Spec.LateMs = 0
 			}
 			if w.choose("describe", 2) == 0 {
@@ -255,7 +253,7 @@ func (w *world) administer(p *process) {
 			}
 		}
 		if q.Spec.GetLateMs() != 0 || spec.GetLateMs() != 0 {
-			c.Period, c.OpenFrom = w.period(p, c.Spec.GetReset_()), w.openFrom(q.Spec)
+			c.Period, c.OpenFrom = w.period(p, c.Spec), w.openFrom(q.Spec)
 		}
 		if w.choose("set", 3) == 0 {
 			c.Next = new(q.Next + int64(w.choose("next", 9)) - 3)

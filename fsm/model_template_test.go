@@ -304,7 +304,7 @@ func (w *tenants) bringBack() error {
 	r := Restoration{
 		NowMillis: ended + int64(w.restores), OldCluster: fmt.Sprint("cluster-", w.restores), OldEndedMillis: ended,
 		MaxWindowMillis: 1000, MaxOffsetMillis: 500, ZonesKept: true, KeepTokens: true,
-		Period: func(string, commandv1.SequenceReset, int64) (int32, error) { return w.day, nil },
+		Period: func(Periods, int64) (int32, error) { return w.day, nil },
 	}
 	r.Index = s.FirstIndex(w.index, r.NowMillis, ended)
 	if err := s.Restore(r); err != nil {

@@ -63,7 +63,7 @@ type Restoration struct {
 
 	// Period returns the period that contains a time, in Unix ms: its first day as the decimal number yyyymmdd. It is
 	// called for sequences with a reset.
-	Period func(zone string, reset commandv1.SequenceReset, atMillis int64) (int32, error)
+	Period func(periods Periods, atMillis int64) (int32, error)
 }
 
 // Restore turns the state into that of a new cluster, restored from a backup. Grants of the earlier cluster after the
@@ -162,14 +162,13 @@ func (s *State) freeze(r Restoration, until int64) error {
 // lastPeriod returns the last period that a sequence may have begun until a time. The time zone of a deleted one is
 // not remembered.
 func (r Restoration) lastPeriod(spec *sequenceSpec, deleted bool, until int64) (period int32, err error) {
-	reset := commandv1.SequenceReset(spec.reset)
 	if !deleted {
-		if period, err = r.Period(spec.timeZone, reset, until); err != nil {
+		if period, err = r.Period(spec.periods(), until); err != nil {
 			return 0, err
 		}
 	}
 	if deleted || !r.ZonesKept {
-		period = max(period, latestPeriod(reset, until))
+		period = max(period, spec.calendar().latestPeriod(until))
 	}
 	return period, checkDate(period)
 }

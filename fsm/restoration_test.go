@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	seq "github.com/snowraft/snowraft/sequence"
 	"github.com/snowraft/snowraft/snowflake"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -22,19 +23,19 @@ const (
 )
 
 // periodOf returns the period in UTC, whatever the time zone.
-func periodOf(zone string, reset commandv1.SequenceReset, atMillis int64) (int32, error) {
-	if zone == "nowhere" {
+func periodOf(p Periods, atMillis int64) (int32, error) {
+	if p.TimeZone == "nowhere" {
 		return 0, errors.New("no such zone")
 	}
-	at := time.UnixMilli(atMillis).UTC()
-	year, month, day := at.Date()
-	switch reset {
-	case resetYearly:
-		month, day = 1, 1
-	case resetMonthly:
-		day = 1
-	}
-	return int32(year*10_000 + int(month)*100 + day), nil
+	return int32(calendarOf(p).PeriodAt(time.UnixMilli(atMillis).UTC())), nil
+}
+
+// calendarOf returns a calendar that does not use the state machine's dates.
+func calendarOf(p Periods) seq.Calendar {
+	return seq.Calendar{YearStarts: seq.YearStart(p.YearStarts), Reset: map[commandv1.SequenceReset]seq.Reset{
+		resetNone: seq.ResetNone, resetDaily: seq.ResetDaily, resetWeekly: seq.ResetWeekly, resetMonthly: seq.ResetMonthly,
+		resetQuarterly: seq.ResetQuarterly, resetYearly: seq.ResetYearly,
+	}[p.Reset]}
 }
 
 // restoration returns the Restoration of a cluster that ended one minute after the epoch.
@@ -257,10 +258,10 @@ func TestRestoreRefuses(t *testing.T) {
 		{"restore at 0", func(r *Restoration) { r.NowMillis = 0 }},
 		{"cluster ID", func(r *Restoration) { r.OldCluster = "" }},
 		{"no such zone", func(r *Restoration) {
-			r.Period = func(string, commandv1.SequenceReset, int64) (int32, error) { return 0, errors.New("no such zone") }
+			r.Period = func(Periods, int64) (int32, error) { return 0, errors.New("no such zone") }
 		}},
 		{"period of 5", func(r *Restoration) {
-			r.Period = func(string, commandv1.SequenceReset, int64) (int32, error) { return 5, nil }
+			r.Period = func(Periods, int64) (int32, error) { return 5, nil }
 		}},
 	} {
 		l := newLog(t)

@@ -125,8 +125,8 @@ func (q *sequence) succeed(old *sequence, force bool, skipped int32) *Refused {
 	}
 	fresh := period > old.period && old.spec.resets() && q.spec.resets()
 	if !force {
-		if old.used.some && old.spec.resets() && q.spec.reset != old.spec.reset {
-			return wouldRepeat(q.name, "numbers of the deleted sequence were granted under another reset; keep that reset, choose another name")
+		if old.used.some && old.spec.resets() && !q.spec.calendar().sameAs(old.spec.calendar()) {
+			return wouldRepeat(q.name, "numbers of the deleted sequence were granted under another reset or start of years; keep both, choose another name")
 		}
 		if !fresh && old.used.meets(q.base, q.spec.increment, q.spec.min, q.spec.max) {
 			return wouldRepeat(q.name, fmt.Sprintf("numbers from %d to %d of the deleted sequence were granted; start beyond them", old.used.low, old.used.high))
@@ -241,12 +241,12 @@ func (q *sequence) updated(index uint64, spec *sequenceSpec, next *int64) *seque
 // checkRepeat refuses to turn the sequence into u if that may repeat numbers. Numbers
 // that follow without the change too are not checked: an earlier command decided on them.
 //
-// Once a number was granted, the reset stays. A shorter period begins inside one whose
+// Once a number was granted, the reset stays, and so does the start of years that begin periods. A shorter period begins inside one whose
 // numbers were granted, and members that have not applied the change issue those with
 // later dates still. A longer one contains periods whose numbers are not remembered.
 func (q *sequence) checkRepeat(u *sequence, moved bool) *Refused {
-	if u.spec.reset != q.spec.reset && q.used.some {
-		return wouldRepeat(q.name, "the reset would change after numbers were granted; keep the reset, create another sequence")
+	if !u.spec.calendar().sameAs(q.spec.calendar()) && q.used.some {
+		return wouldRepeat(q.name, "the reset or the start of years would change after numbers were granted; keep both, create another sequence")
 	}
 	if !moved && u.spec.increment == q.spec.increment && u.spec.min == q.spec.min && u.spec.max == q.spec.max {
 		return nil

@@ -21,10 +21,12 @@ const (
 	sequenceExists = commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS
 	redisCreateOff = commandv1.Refusal_REFUSAL_REDIS_CREATE_OFF
 
-	resetNone    = commandv1.SequenceReset_SEQUENCE_RESET_NONE
-	resetDaily   = commandv1.SequenceReset_SEQUENCE_RESET_DAILY
-	resetMonthly = commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY
-	resetYearly  = commandv1.SequenceReset_SEQUENCE_RESET_YEARLY
+	resetNone      = commandv1.SequenceReset_SEQUENCE_RESET_NONE
+	resetDaily     = commandv1.SequenceReset_SEQUENCE_RESET_DAILY
+	resetWeekly    = commandv1.SequenceReset_SEQUENCE_RESET_WEEKLY
+	resetMonthly   = commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY
+	resetQuarterly = commandv1.SequenceReset_SEQUENCE_RESET_QUARTERLY
+	resetYearly    = commandv1.SequenceReset_SEQUENCE_RESET_YEARLY
 )
 
 // plain returns the specification of a sequence 1, 2, 3 and so on, with changes applied.
@@ -47,6 +49,11 @@ func numbers(start, increment, least, most int64) func(*commandv1.SequenceSpec) 
 
 func resetting(r commandv1.SequenceReset) func(*commandv1.SequenceSpec) {
 	return func(s *commandv1.SequenceSpec) { s.Reset_ = r }
+}
+
+// years changes the day on which years start.
+func years(starts uint32) func(*commandv1.SequenceSpec) {
+	return func(s *commandv1.SequenceSpec) { s.YearStarts = starts }
 }
 
 func create(spec *commandv1.SequenceSpec, period int32) *commandv1.Command {

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"fmt"
 	"unicode/utf8"
 
 	"github.com/snowraft/snowraft/internal/limits"
@@ -21,6 +20,7 @@ type sequenceSpec struct {
 	start, increment, min, max      int64
 	blockMillis, minBlock, maxBlock uint32
 	mode, reset                     uint8
+	yearStarts                      uint16 // see calendar
 	lateMillis                      int64
 	timeZone, format, description   string
 	template                        string
@@ -62,11 +62,8 @@ func checkSettings(spec *commandv1.SequenceSpec) *Refused {
 	default:
 		return invalid("mode %v: expected relaxed or strict", spec.GetMode())
 	}
-	switch spec.GetReset_() {
-	case commandv1.SequenceReset_SEQUENCE_RESET_NONE, commandv1.SequenceReset_SEQUENCE_RESET_DAILY,
-		commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY, commandv1.SequenceReset_SEQUENCE_RESET_YEARLY:
-	default:
-		return invalid("reset %v: expected none, daily, monthly or yearly", spec.GetReset_())
+	if refused := checkCalendar(spec); refused != nil {
+		return refused
 	}
 	if ms := spec.GetLateMs(); ms != 0 {
 		if least, most := limits.MinLate.Milliseconds(), limits.MaxLate.Milliseconds(); ms < least || ms > most {
@@ -113,7 +110,7 @@ func compact(spec *commandv1.SequenceSpec) *sequenceSpec {
 	return &sequenceSpec{
 		start: spec.GetStart(), increment: spec.GetIncrement(), min: spec.GetMin(), max: spec.GetMax(),
 		blockMillis: uint32(spec.GetBlockDurationMs()), minBlock: uint32(spec.GetMinBlock()), maxBlock: uint32(spec.GetMaxBlock()),
-		mode: uint8(spec.GetMode()), reset: uint8(spec.GetReset_()), lateMillis: spec.GetLateMs(),
+		mode: uint8(spec.GetMode()), reset: uint8(spec.GetReset_()), yearStarts: uint16(spec.GetYearStarts()), lateMillis: spec.GetLateMs(),
 		timeZone: spec.GetTimeZone(), format: spec.GetFormat(), description: spec.GetDescription(),
 		template: spec.GetTemplate(),
 	}
@@ -125,32 +122,18 @@ func (s *sequenceSpec) message(name string) *commandv1.SequenceSpec {
 		Name: name, Start: s.start, Increment: s.increment, Min: s.min, Max: s.max,
 		Mode: commandv1.SequenceMode(s.mode), Reset_: commandv1.SequenceReset(s.reset),
 		BlockDurationMs: int64(s.blockMillis), MinBlock: uint64(s.minBlock), MaxBlock: uint64(s.maxBlock),
-		TimeZone: s.timeZone, Format: s.format, Description: s.description, Template: s.template, LateMs: s.lateMillis,
+		TimeZone: s.timeZone, Format: s.format, Description: s.description, YearStarts: uint32(s.yearStarts), Template: s.template, LateMs: s.lateMillis,
 	}
+}
+
+func (s *sequenceSpec) calendar() calendar { return calendar{s.reset, s.yearStarts} }
+
+func (s *sequenceSpec) periods() Periods {
+	return Periods{commandv1.SequenceReset(s.reset), uint32(s.yearStarts), s.timeZone}
 }
 
 // resets reports whether the sequence starts over in each period.
-func (s *sequenceSpec) resets() bool {
-	return commandv1.SequenceReset(s.reset) != commandv1.SequenceReset_SEQUENCE_RESET_NONE
-}
+func (s *sequenceSpec) resets() bool { return s.calendar().resets() }
 
-// checkPeriod checks a period that a proposer computed for the specification: 0
-// without a reset, else a date as the decimal number yyyymmdd. The proposer ensures
-// that the day exists and begins a period.
-func (s *sequenceSpec) checkPeriod(period int32) error {
-	if !s.resets() {
-		if period != 0 {
-			return fmt.Errorf("a period of %d for a sequence without a reset, expected 0", period)
-		}
-		return nil
-	}
-	return checkDate(period)
-}
-
-func checkDate(period int32) error {
-	year, month, day := period/10_000, period/100%100, period%100
-	if year < 1970 || year > 9999 || month < 1 || month > 12 || day < 1 || day > 31 {
-		return fmt.Errorf("a period of %d, expected the date of its first day as yyyymmdd", period)
-	}
-	return nil
-}
+// checkPeriod checks a period that a proposer computed for the specification.
+func (s *sequenceSpec) checkPeriod(period int32) error { return s.calendar().checkPeriod(period) }

@@ -55,34 +55,40 @@ func TestCreateSequence(t *testing.T) {
 func TestCheckSequence(t *testing.T) {
 	l := newSequenceLog(t)
 	for name, spoil := range map[string]func(*commandv1.SequenceSpec){
-		"no name":            func(s *commandv1.SequenceSpec) { s.Name = "" },
-		"a long name":        func(s *commandv1.SequenceSpec) { s.Name = strings.Repeat("x", 129) },
-		"a space":            func(s *commandv1.SequenceSpec) { s.Name = "a b" },
-		"a wide space":       func(s *commandv1.SequenceSpec) { s.Name = "a\u3000b" },
-		"no UTF-8":           func(s *commandv1.SequenceSpec) { s.Name = "\xff" },
-		"a reserved name":    func(s *commandv1.SequenceSpec) { s.Name = "$new" },
-		"a tag":              func(s *commandv1.SequenceSpec) { s.Name = "a\U000e0041" },
-		"start below min":    func(s *commandv1.SequenceSpec) { s.Start = 0 },
-		"start above max":    func(s *commandv1.SequenceSpec) { s.Max = 5; s.Start = 6 },
-		"min above max":      numbers(1, 1, 2, 0),
-		"increment 0":        func(s *commandv1.SequenceSpec) { s.Increment = 0 },
-		"no mode":            func(s *commandv1.SequenceSpec) { s.Mode = 0 },
-		"another mode":       func(s *commandv1.SequenceSpec) { s.Mode = 3 },
-		"no reset":           resetting(0),
-		"another reset":      resetting(5),
-		"short blocks":       func(s *commandv1.SequenceSpec) { s.BlockDurationMs = 99 },
-		"long blocks":        func(s *commandv1.SequenceSpec) { s.BlockDurationMs = 3_600_001 },
-		"empty blocks":       func(s *commandv1.SequenceSpec) { s.MinBlock = 0 },
-		"huge blocks":        func(s *commandv1.SequenceSpec) { s.MaxBlock = 100_000_001 },
-		"least over most":    func(s *commandv1.SequenceSpec) { s.MinBlock = s.GetMaxBlock() + 1 },
-		"a long time zone":   func(s *commandv1.SequenceSpec) { s.TimeZone = strings.Repeat("x", 65) },
-		"a long format":      func(s *commandv1.SequenceSpec) { s.Format = strings.Repeat("x", 257) },
-		"a long description": func(s *commandv1.SequenceSpec) { s.Description = strings.Repeat("x", 257) },
-		"two lines":          func(s *commandv1.SequenceSpec) { s.Description = "a\nb" },
-		"an escape":          func(s *commandv1.SequenceSpec) { s.Description = "\x1b[2J" },
-		"a direction":        func(s *commandv1.SequenceSpec) { s.Description = "a\u202eb" },
-		"a broken text":      func(s *commandv1.SequenceSpec) { s.Description = "\xff" },
-		"a broken format":    func(s *commandv1.SequenceSpec) { s.Format = "\xff" },
+		"no name":              func(s *commandv1.SequenceSpec) { s.Name = "" },
+		"a long name":          func(s *commandv1.SequenceSpec) { s.Name = strings.Repeat("x", 129) },
+		"a space":              func(s *commandv1.SequenceSpec) { s.Name = "a b" },
+		"a wide space":         func(s *commandv1.SequenceSpec) { s.Name = "a\u3000b" },
+		"no UTF-8":             func(s *commandv1.SequenceSpec) { s.Name = "\xff" },
+		"a reserved name":      func(s *commandv1.SequenceSpec) { s.Name = "$new" },
+		"a tag":                func(s *commandv1.SequenceSpec) { s.Name = "a\U000e0041" },
+		"start below min":      func(s *commandv1.SequenceSpec) { s.Start = 0 },
+		"start above max":      func(s *commandv1.SequenceSpec) { s.Max = 5; s.Start = 6 },
+		"min above max":        numbers(1, 1, 2, 0),
+		"increment 0":          func(s *commandv1.SequenceSpec) { s.Increment = 0 },
+		"no mode":              func(s *commandv1.SequenceSpec) { s.Mode = 0 },
+		"another mode":         func(s *commandv1.SequenceSpec) { s.Mode = 3 },
+		"no reset":             resetting(0),
+		"another reset":        resetting(7),
+		"years from 02-29":     years(229),
+		"years from 01-01":     years(101),
+		"years from a month":   years(400),
+		"years from day 1":     years(1),
+		"years from 13-01":     years(1301),
+		"years beyond 16 bits": years(1<<16 + 401),
+		"short blocks":         func(s *commandv1.SequenceSpec) { s.BlockDurationMs = 99 },
+		"long blocks":          func(s *commandv1.SequenceSpec) { s.BlockDurationMs = 3_600_001 },
+		"empty blocks":         func(s *commandv1.SequenceSpec) { s.MinBlock = 0 },
+		"huge blocks":          func(s *commandv1.SequenceSpec) { s.MaxBlock = 100_000_001 },
+		"least over most":      func(s *commandv1.SequenceSpec) { s.MinBlock = s.GetMaxBlock() + 1 },
+		"a long time zone":     func(s *commandv1.SequenceSpec) { s.TimeZone = strings.Repeat("x", 65) },
+		"a long format":        func(s *commandv1.SequenceSpec) { s.Format = strings.Repeat("x", 257) },
+		"a long description":   func(s *commandv1.SequenceSpec) { s.Description = strings.Repeat("x", 257) },
+		"two lines":            func(s *commandv1.SequenceSpec) { s.Description = "a\nb" },
+		"an escape":            func(s *commandv1.SequenceSpec) { s.Description = "\x1b[2J" },
+		"a direction":          func(s *commandv1.SequenceSpec) { s.Description = "a\u202eb" },
+		"a broken text":        func(s *commandv1.SequenceSpec) { s.Description = "\xff" },
+		"a broken format":      func(s *commandv1.SequenceSpec) { s.Format = "\xff" },
 	} {
 		spec := plain("new", spoil)
 		l.refused(invalidArgument, create(spec, 0))
@@ -316,6 +322,52 @@ func TestSequenceIndexesGrow(t *testing.T) {
 	l.must(remove("s"))
 	if r := l.Apply(l.index, 0, create(plain("s"), 0)); !errors.Is(r.Halted, ErrHalted) {
 		t.Errorf("create: %+v", r)
+	}
+}
+
+// Yearly and quarterly periods of another start of years are other periods. The rest of the resets do not depend on it.
+func TestYearsStartOnOneDay(t *testing.T) {
+	l := newSequenceLog(t)
+	l.must(raise(DocumentVersion))
+	l.must(stamped(epoch, create(plain("s", resetting(resetYearly), years(401)), 20250401)))
+	l.must(stamped(epoch, change(plain("s", resetting(resetYearly), years(406)), l.seq("s").Generation))) // nothing was granted
+	l.gives("s", 3, 20250406, 1, 3)
+	l.refused(invalidArgument, allocate("s", l.seq("s").Generation, 1, 20260101))
+	for _, spec := range []*commandv1.SequenceSpec{
+		plain("s", resetting(resetYearly)), plain("s", resetting(resetYearly), years(401)), plain("s", resetting(resetQuarterly), years(406)),
+	} {
+		l.refused(wouldRepeats, stamped(epoch, change(spec, l.seq("s").Generation)))
+	}
+	l.must(remove("s"))
+	l.refused(wouldRepeats, stamped(epoch, create(plain("s", resetting(resetYearly), numbers(100, 1, 1, 1000)), 20250101)))
+	l.must(stamped(epoch, create(plain("s", resetting(resetYearly), years(406), numbers(100, 1, 1, 1000)), 20250406)))
+	l.gives("s", 1, 20250406, 100, 1)
+	l.gives("s", 1, 20260406, 100, 1)
+
+	l.must(stamped(epoch, create(plain("w", resetting(resetWeekly), years(401)), 20250331)))
+	l.gives("w", 3, 20250331, 1, 3)
+	l.must(stamped(epoch, change(plain("w", resetting(resetWeekly)), l.seq("w").Generation)))
+	l.gives("w", 1, 20250331, 4, 1)
+	l.gives("w", 1, 20250407, 1, 1)
+	l.survives()
+}
+
+// A cluster that was not upgraded refuses the calendars, and a command that has one is stamped with their version.
+func TestCalendarsNeedVersion(t *testing.T) {
+	for _, spec := range []*commandv1.SequenceSpec{
+		plain("s", years(401)), plain("s", resetting(resetWeekly)), plain("s", resetting(resetQuarterly)), plain("s", resetting(resetYearly), years(401)),
+	} {
+		l := newSequenceLog(t, plain("s"))
+		for _, cmd := range []*commandv1.Command{create(spec, 0), change(spec, l.seq("s").Generation)} {
+			if MinVersion(cmd) != DocumentVersion {
+				t.Errorf("%v has version %d", cmd, MinVersion(cmd))
+			}
+			l.must(raise(LeaseVersion))
+			l.refused(commandv1.Refusal_REFUSAL_VERSION_TOO_LOW, stamped(epoch, cmd))
+		}
+	}
+	if old := create(plain("s", resetting(resetYearly)), 20250101); MinVersion(old) != firstVersion {
+		t.Errorf("%v has version %d", old, MinVersion(old))
 	}
 }
 

@@ -197,7 +197,7 @@ func (s *State) createTemplate(e entry) Result {
 }
 
 // updateTemplate replaces a template's specification, for sequences that begin later. In a restored cluster, another
-// increment or another reset suspends the template: the start that the operator gave was for the old one.
+// increment or other periods suspend the template: the start that the operator gave was for the old one.
 func (s *State) updateTemplate(e entry) Result {
 	c := e.cmd.GetUpdateTemplate()
 	if refused := checkTemplate(c.GetSpec()); refused != nil {
@@ -209,7 +209,7 @@ func (s *State) updateTemplate(e entry) Result {
 	}
 	next := *old
 	next.settings, next.quota, next.generation = compactTemplate(c.GetSpec()), c.GetSpec().GetQuota(), e.index
-	if s.restored != nil && (next.settings.increment != old.settings.increment || next.settings.reset != old.settings.reset) {
+	if s.restored != nil && (next.settings.increment != old.settings.increment || !next.settings.calendar().sameAs(old.settings.calendar())) {
 		next.suspended, next.start = true, nil
 	}
 	if err := next.checkStart(); err != nil {

@@ -152,7 +152,7 @@ func TestResumeTemplate(t *testing.T) {
 	l.refused(invalidArgument, resumeTemplate("t/*", l.template("t/*").Generation, 7))
 	r := Restoration{
 		NowMillis: epoch + 1, OldCluster: "old", OldEndedMillis: epoch, MaxWindowMillis: 1000, MaxOffsetMillis: 500, ZonesKept: true,
-		Period: func(string, commandv1.SequenceReset, int64) (int32, error) { return 20250101, nil },
+		Period: func(Periods, int64) (int32, error) { return 20250101, nil },
 	}
 	r.Index = l.FirstIndex(l.index, r.NowMillis, epoch)
 	if err := l.Restore(r); err != nil {

@@ -88,7 +88,8 @@ func MinVersion(cmd *commandv1.Command) uint32 {
 
 // newestField returns the fsm_version that introduced the newest field of a command, or firstVersion.
 func newestField(cmd *commandv1.Command) uint32 {
-	if cmd.GetCreateSequence().GetSpec().GetTemplate() != "" || cmd.GetUpdateSequence().GetSpec().GetTemplate() != "" ||
+	if needsDocuments(cmd.GetCreateSequence().GetSpec()) || needsDocuments(cmd.GetUpdateSequence().GetSpec()) ||
+		cmd.GetCreateSequence().GetSpec().GetTemplate() != "" || cmd.GetUpdateSequence().GetSpec().GetTemplate() != "" ||
 		cmd.GetCreateToken().GetSequences() != 0 || cmd.GetUpdateToken().GetSequences() != 0 || usesLate(cmd) ||
 		cmd.GetCreateLayout().GetSpec().GetPast() {
 		return DocumentVersion

@@ -11,6 +11,9 @@ var (
 	// ErrUnknownZone reports that a text is not the name of a time zone.
 	ErrUnknownZone = errors.New("sequence: unknown time zone")
 
+	// ErrInvalidYearStart reports that a text is not a day on which years can begin.
+	ErrInvalidYearStart = errors.New("sequence: invalid start of years")
+
 	// ErrInvalidPeriod reports that a text is not the first day of a period.
 	ErrInvalidPeriod = errors.New("sequence: invalid period")
 )

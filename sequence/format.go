@@ -15,13 +15,23 @@ import (
 //	{seq:06}         at least 6 digits, with zeros in front; 1 to 64. A longer number is printed whole
 //	{seq:base62}     in another encoding: hex, base32, base36, base58 or base62
 //	{seq:base62:8}   with at least 8 digits; in front are zeros, which base58 writes as 1
-//	{date:yyyyMMdd}  a date of yyyy yy MM dd HH mm ss, and - _ / . : between them; any number of times
+//	{date:yyyyMMdd}  a date of yyyy yy MM dd HH mm ss, and - _ / . : between them
+//	{fy} {fy:yy}     the fiscal year, named by the year in which it ends
+//	{fy:yyyy-yy}     the years in which the fiscal year begins and ends; each may be yyyy or yy
+//	{quarter}        the quarter of the fiscal year, 1 to 4
+//	{week}           the week of ISO 8601, 01 to 53
+//	{weekyear}       the year of that week, {weekyear:yy} in two digits. It may not be that of the date
+//	{dayofyear}      the day of the year, 001 to 366
+//
+// Each part of a date may appear any number of times, and has a fixed width. Fiscal years begin on the day that the
+// [Calendar] of the format says; without one they are the years of the date.
 //
 // A negative number is written as a - and its padded magnitude.
 type Format struct {
-	text  string
-	parts []part
-	dates DateParts
+	text       string
+	parts      []part
+	dates      kinds // kinds of the parts of dates
+	yearStarts YearStart
 }
 
 // part is a piece of a format: some text, one field of a date, or the number.
@@ -31,36 +41,54 @@ type part struct {
 
 	encoding snowflake.Encoding // encoding of the number
 	zero     byte               // digit of the encoding for 0
-	width    int                // least number of digits, 0 to 64
+	// width is the number of digits of a field of a date, 1 to 4, and the least number of digits of the number, 0 to 64.
+	width int
 }
 
+// kind is what a part writes. The kinds from year on are fields of a date.
 type kind uint8
 
 const (
 	literal kind = iota
 	number
-	fullYear
-	shortYear
+	year
 	month
 	day
 	hour
 	minute
 	second
+	fiscalFirstYear // the year in which the fiscal year begins
+	fiscalYear      // the year in which it ends
+	quarter
+	weekYear
+	week
+	dayOfYear
+	kindCount
 )
+
+// kinds is a set of kinds.
+type kinds uint16
+
+const (
+	fiscalKinds = kinds(1<<fiscalFirstYear | 1<<fiscalYear | 1<<quarter)
+	weekKinds   = kinds(1<<weekYear | 1<<week)
+)
+
+func (s kinds) has(k kind) bool { return s>>k&1 != 0 }
 
 // String returns the text that the format was parsed from.
 func (f *Format) String() string { return f.text }
 
-// Dates returns the parts of a date that are in the text.
-func (f *Format) Dates() DateParts { return f.dates }
+// YearStarts returns the day on which the fiscal years in the text begin.
+func (f *Format) YearStarts() YearStart { return f.yearStarts }
 
 // Append appends the text of a number to dst and returns the extended slice. The dates in the text are those of
 // at, in the location of at. A year before 0 is written as 0000 and a year after 9999 as 9999, to keep the
-// width: the text does not distinguish such dates.
+// width: the text does not distinguish such dates. The fiscal year that ends in 10000 is written as 0000.
 func (f *Format) Append(dst []byte, n int64, at time.Time) []byte {
 	var d date
 	if f.dates != 0 {
-		d = dateOf(at)
+		d = dateOf(at, f.yearStarts, f.dates)
 	}
 	for i := range f.parts {
 		switch p := &f.parts[i]; p.kind {
@@ -68,40 +96,17 @@ func (f *Format) Append(dst []byte, n int64, at time.Time) []byte {
 			dst = append(dst, p.literal...)
 		case number:
 			dst = p.appendNumber(dst, n)
-		case fullYear:
-			dst = append2(append2(dst, d.year/100), d.year%100)
-		case shortYear:
-			dst = append2(dst, d.year%100)
-		case month:
-			dst = append2(dst, d.month)
-		case day:
-			dst = append2(dst, d.day)
-		case hour:
-			dst = append2(dst, d.hour)
-		case minute:
-			dst = append2(dst, d.minute)
-		case second:
-			dst = append2(dst, d.second)
+		default:
+			dst = appendDigits(dst, d[p.kind], p.width)
 		}
 	}
 	return dst
 }
 
-// date is a moment on the calendar and the clock of a location.
-type date struct{ year, month, day, hour, minute, second int }
-
-func dateOf(at time.Time) date {
-	var d date
-	var m time.Month
-	d.year, m, d.day = at.Date()
-	d.year, d.month = min(max(d.year, 0), 9999), int(m)
-	d.hour, d.minute, d.second = at.Clock()
-	return d
-}
-
-// append2 appends n, in [0, 100), with two digits.
-func append2(dst []byte, n int) []byte {
-	return append(dst, '0'+byte(n/10), '0'+byte(n%10))
+// appendDigits appends the last width digits of n, 1 to 4 of them.
+func appendDigits(dst []byte, n, width int) []byte {
+	digits := [...]byte{'0' + byte(n/1000%10), '0' + byte(n/100%10), '0' + byte(n/10%10), '0' + byte(n%10)}
+	return append(dst, digits[len(digits)-width:]...)
 }
 
 // padding holds the zeros that pad numbers.

@@ -80,20 +80,76 @@ func TestFormatKeepsTheWidthOfYears(t *testing.T) {
 	}
 }
 
-func TestFormatReportsItsDates(t *testing.T) {
-	for text, want := range map[string]string{
-		"{seq}":                             "none",
-		"{date:yyyy}{seq}":                  "year",
-		"{date:yy}{seq}":                    "two-digit year",
-		"{date:MM}{seq}{date:yyyy}":         "year, month",
-		"{date:yyyyMMdd}{seq}{date:HHmmss}": "year, month, day, hour, minute, second",
+// A fiscal year is named by the year in which it ends. Quarters count from its start, and weeks are those of ISO 8601.
+func TestFormatWritesFiscalYearsAndWeeks(t *testing.T) {
+	for _, c := range []struct {
+		format string
+		years  sequence.YearStart
+		day    string
+		want   string
+	}{
+		{"{fy}/{seq}", 401, "2026-03-31", "2026/1"},
+		{"{fy}/{seq}", 401, "2026-04-01", "2027/1"},
+		{"{fy}/{seq}", 0, "2026-12-31", "2026/1"},
+		{"{fy:yy}{seq:03}", 406, "2026-04-05", "26001"},
+		{"{fy:yy}{seq:03}", 406, "2026-04-06", "27001"},
+		{"INV/{fy:yyyy-yy}/{seq:04}", 401, "2026-11-30", "INV/2026-27/0001"},
+		{"INV/{fy:yyyy-yy}/{seq:04}", 401, "2027-03-31", "INV/2026-27/0001"},
+		{"{fy:yy-yy}-{seq}", 401, "2099-04-01", "99-00-1"},
+		{"{fy:yyyy/yyyy}-{seq}", 401, "2099-04-01", "2099/2100-1"},
+		{"{fy:yyyy_yy}-{seq}", 0, "2026-04-01", "2026_26-1"},
+		{"{fy:yyyy}{seq}", 1228, "2026-12-27", "20261"},
+		{"{fy:yyyy}{seq}", 1228, "2026-12-28", "20271"},
+		{"{fy}{seq}", 401, "9999-04-01", "00001"},
+		{"{fy:yyyy-yyyy}-{seq}", 401, "0001-03-31", "0000-0001-1"},
+		{"Q{quarter}-{seq}", 0, "2026-03-31", "Q1-1"},
+		{"Q{quarter}-{seq}", 0, "2026-04-01", "Q2-1"},
+		{"Q{quarter}-{seq}", 401, "2026-03-31", "Q4-1"},
+		{"Q{quarter}-{seq}", 401, "2026-04-01", "Q1-1"},
+		{"Q{quarter}-{seq}", 406, "2026-07-05", "Q1-1"},
+		{"Q{quarter}-{seq}", 406, "2026-07-06", "Q2-1"},
+		{"Q{quarter}-{seq}", 1101, "2026-01-31", "Q1-1"},
+		{"Q{quarter}-{seq}", 1101, "2026-10-31", "Q4-1"},
+		{"{weekyear}-W{week}-{seq}", 0, "2026-12-31", "2026-W53-1"},
+		{"{weekyear}-W{week}-{seq}", 0, "2027-01-03", "2026-W53-1"},
+		{"{weekyear}-W{week}-{seq}", 0, "2027-01-04", "2027-W01-1"},
+		{"{weekyear}-W{week}-{seq}", 401, "2024-12-30", "2025-W01-1"},
+		{"{weekyear:yy}{week}{seq:03}", 0, "2024-12-30", "2501001"},
+		{"{weekyear:yyyy}{week}{seq:03}", 0, "0001-01-01", "000101001"},
+		{"{weekyear}{week}-{seq}", 0, "9999-12-31", "999952-1"},
+		{"{date:yy}{dayofyear}-{seq}", 0, "2024-12-31", "24366-1"},
+		{"{date:yy}{dayofyear}-{seq}", 401, "2026-01-01", "26001-1"},
 	} {
-		f, err := sequence.ParseFormat(text)
+		f, err := sequence.Calendar{YearStarts: c.years}.ParseFormat(c.format)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.Dates().String(); got != want {
-			t.Errorf("%q has %q, want %q", text, got, want)
+		if f.YearStarts() != c.years {
+			t.Errorf("%s has years from %d on, want %d", c.format, f.YearStarts(), c.years)
+		}
+		at, err := time.Parse(time.DateOnly, c.day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(f.Append(nil, 1, at)); got != c.want {
+			t.Errorf("%s with years from %v on writes %s as %q, want %q", c.format, c.years, c.day, got, c.want)
+		}
+	}
+}
+
+func TestParseYearStart(t *testing.T) {
+	for text, want := range map[string]sequence.YearStart{"": 0, "01-01": 0, "01-02": 102, "04-01": 401, "02-28": 228, "12-28": 1228} {
+		got, err := sequence.ParseYearStart(text)
+		if err != nil || got != want {
+			t.Errorf("%q is %d, %v, want %d", text, got, err, want)
+		}
+		if again, err := sequence.ParseYearStart(got.String()); err != nil || again != got {
+			t.Errorf("%d is written %q, which is %d, %v", got, got, again, err)
+		}
+	}
+	for _, text := range []string{"02-29", "04-29", "04-30", "00-01", "13-01", "04-00", "4-1", "0401", "04-01 ", "04/01", "April 1", "-04-01", "2026-04-01"} {
+		if got, err := sequence.ParseYearStart(text); !errors.Is(err, sequence.ErrInvalidYearStart) || !strings.Contains(err.Error(), "04-01") {
+			t.Errorf("%q is %d, %v", text, got, err)
 		}
 	}
 }
@@ -108,9 +164,9 @@ func TestParseFormatRefuses(t *testing.T) {
 		"a{seq":                  "at byte 1: { without }",
 		"{seq}}":                 "at byte 5: } without {",
 		"{":                      "at byte 0: { without }",
-		"{}{seq}":                "at byte 0: {} is neither",
-		"{SEQ}":                  "at byte 0: {SEQ} is neither",
-		"{seq }":                 "is neither",
+		"{}{seq}":                "at byte 0: {} is not a part",
+		"{SEQ}":                  "at byte 0: {SEQ} is not a part",
+		"{seq }":                 "is not a part",
 		"{seq:}":                 "at byte 0: {seq:} does not write",
 		"{seq:0}":                "does not write",
 		"{seq:006}":              "does not write",
@@ -132,12 +188,22 @@ func TestParseFormatRefuses(t *testing.T) {
 		"{seq}{date:d}":          `"d"`,
 		"{seq}{date:yyyy MM}":    `" "`,
 		"{seq}{date:yyyyT}":      `"T"`,
+		"{seq}{fy:}":             "{fy:} has 0 years, expected one or two",
+		"{seq}{fy:-}":            "{fy:-} has 0 years",
+		"{seq}{fy:yy-yy-yy}":     "{fy:yy-yy-yy} has 3 years",
+		"{seq}{fy:yyyyyy}":       `"yyyyyy" in {fy:yyyyyy} is not a year`,
+		"{seq}{fy:MM}":           `"MM" in {fy:MM} is not a year`,
+		"{seq}{FY}":              "{FY} is not a part",
+		"{seq}{quarter:}":        "{quarter:} is not a part",
+		"{seq}{week:2}":          "{week:2} is not a part",
+		"{seq}{weekyear:}":       "{weekyear:} is not a part",
+		"{seq}{dayofyear:3}":     "{dayofyear:3} is not a part",
 		"{seq}\n":                "at byte 5: \"\\n\" is not a printable character",
 		"{seq}\x00":              "not a printable",
 		"{seq}\xff":              "not a printable",
 		"{seq}\u202e":            "not a printable",
 		"{seq}\u00a0":            "not a printable",
-		"{seq\x1b[31m}":          `{seq\x1b[31m} is neither`,
+		"{seq\x1b[31m}":          `{seq\x1b[31m} is not a part`,
 		strings.Repeat("a", 257): "257 bytes, expected at most 256",
 	} {
 		_, err := sequence.ParseFormat(text)
@@ -147,46 +213,8 @@ func TestParseFormatRefuses(t *testing.T) {
 	}
 }
 
-func TestCheckFormat(t *testing.T) {
-	for _, c := range []struct {
-		format string
-		reset  sequence.Reset
-		want   string // text of the error; empty if there is none
-	}{
-		{"{seq}", sequence.ResetNone, ""},
-		{"{date:yyyyMMdd}{seq}", sequence.ResetDaily, ""},
-		{"{date:dd}{seq}{date:yyyyMM}", sequence.ResetDaily, ""},
-		{"{date:yyyyMMdd}{seq}", sequence.ResetYearly, ""},
-		{"{date:yyyyMM}{seq}", sequence.ResetMonthly, ""},
-		{"{date:yyyy}{seq}", sequence.ResetYearly, ""},
-		{"{seq}", sequence.ResetDaily, "has no year, month, day, so"},
-		{"{date:yyyyMM}{seq}", sequence.ResetDaily, "has no day, so"},
-		{"{date:yyyydd}{seq}", sequence.ResetMonthly, "has no month, so"},
-		{"{date:yyMMdd}{seq}", sequence.ResetDaily, ""},
-		{"E{date:yy}-{seq:04}", sequence.ResetYearly, ""},
-		{"{date:yydd}{seq}", sequence.ResetMonthly, "has no month, so"},
-		{"{date:yyMM}{seq}", sequence.ResetDaily, "has no day, so texts would repeat with the reset daily; add year, month, day, for example {date:yyyyMMdd}, or set force_format"},
-		{"{date:MMdd}{seq}", sequence.ResetYearly, "has no year, so"},
-	} {
-		f, err := sequence.ParseFormat(c.format)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = sequence.CheckFormat(f, c.reset)
-		if c.want == "" && err == nil {
-			continue
-		}
-		if !errors.Is(err, sequence.ErrInvalidFormat) || c.want == "" || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q with %v: error %v, want %q", c.format, c.reset, err, c.want)
-		}
-	}
-	if err := sequence.CheckFormat(nil, sequence.ResetDaily); err != nil {
-		t.Errorf("no format: %v", err)
-	}
-}
-
 func TestAppendDoesNotAllocate(t *testing.T) {
-	f, err := sequence.ParseFormat("ORD{date:yyyyMMdd-HHmmss}{seq:base62:20}")
+	f, err := sequence.ParseFormat("ORD{date:yyyyMMdd-HHmmss}{fy}{quarter}{weekyear}{week}{dayofyear}{seq:base62:20}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +226,7 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkAppend(b *testing.B) {
-	for _, text := range []string{"{seq}", "{seq:06}", "{seq:base62:8}", "ORD{date:yyyyMMdd}{seq:06}"} {
+	for _, text := range []string{"{seq}", "{seq:06}", "{seq:base62:8}", "ORD{date:yyyyMMdd}{seq:06}", "{fy:yyyy-yy}{weekyear}{week}{dayofyear}{seq:06}"} {
 		f, err := sequence.ParseFormat(text)
 		if err != nil {
 			b.Fatal(err)

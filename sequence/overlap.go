@@ -9,8 +9,10 @@ import (
 // format writes decimals. Formats that differ only in the width of the number do not overlap.
 func Overlap(a, b *Format) bool {
 	p, q := partsOf(a), partsOf(b)
-	if slices.EqualFunc(p, q, func(a, b part) bool {
-		a.width = b.width
+	if sameYears(a, b) && slices.EqualFunc(p, q, func(a, b part) bool {
+		if a.kind == number {
+			a.width = b.width
+		}
 		return a == b
 	}) {
 		return false
@@ -32,6 +34,11 @@ func Overlap(a, b *Format) bool {
 		}
 	}
 	return same[0][0]
+}
+
+// sameYears reports whether the fiscal years in the texts of two formats with the same parts begin on the same day.
+func sameYears(a, b *Format) bool {
+	return a == nil || b == nil || a.dates&fiscalKinds == 0 || a.yearStarts == b.yearStarts
 }
 
 func partsOf(f *Format) []part {
@@ -70,10 +77,8 @@ func symbols(parts []part) (all []symbol) {
 			all = append(all, symbol{bytes: "-", optional: true})
 			add(max(p.width, 1), digits)
 			all = append(all, symbol{bytes: digits, optional: true, repeats: true})
-		case fullYear:
-			add(4, "0123456789")
 		default:
-			add(2, "0123456789")
+			add(p.width, "0123456789")
 		}
 	}
 	return all

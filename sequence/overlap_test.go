@@ -54,14 +54,37 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
+// Two formats with equal parts overlap if their fiscal years differ: one may write a later day as the other wrote an earlier one.
+func TestOverlapOfFiscalYears(t *testing.T) {
+	for text, want := range map[string]bool{
+		"{fy}{date:MMdd}-{seq}": true, "{quarter}-{seq}": true, "{fy:yyyy-yy}/{seq}": true, "{date:yyyyMMdd}{seq}": false, "{weekyear}{week}{seq}": false,
+	} {
+		a, b := parse(t, text), parse(t, text)
+		if sequence.Overlap(a, b) {
+			t.Errorf("%q overlaps itself", text)
+		}
+		b, err := sequence.Calendar{YearStarts: 401}.ParseFormat(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sequence.Overlap(a, b) != want || sequence.Overlap(b, a) != want {
+			t.Errorf("%q with another start of years overlaps: %v, want %v", text, !want, want)
+		}
+	}
+}
+
 // Formats that do not overlap write different texts for different numbers.
 func TestOverlapMissesNothing(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
 		var formats [2]*sequence.Format
 		texts := map[string]int64{}
 		for i := range formats {
-			text := rapid.StringMatching(`[01-]?({date:(MM|dd)})?[01-]?{seq(:02|:hex)?}1?`).Draw(t, "format")
-			formats[i] = parse(t, text)
+			text := rapid.StringMatching(`[01-]?({(date:(MM|dd)|quarter|week|dayofyear|fy:yy)})?[01-]?{seq(:02|:hex)?}1?`).Draw(t, "format")
+			f, err := sequence.Calendar{YearStarts: rapid.SampledFrom([]sequence.YearStart{0, 401}).Draw(t, "years start")}.ParseFormat(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			formats[i] = f
 		}
 		overlap := sequence.Overlap(formats[0], formats[1])
 		for i, f := range formats {

@@ -18,17 +18,21 @@ const (
 
 	exampleFormat = `"ORD{date:yyyyMMdd}{seq:06}"`
 	datePartList  = "yyyy, yy, MM, dd, HH, mm and ss with - _ / . : between them"
+	partList      = "{seq}, {date:yyyyMMdd}, {fy}, {quarter}, {weekyear}, {week} or {dayofyear}"
 	seqOptionList = "{seq}, a width of 1 to 64 digits such as {seq:06}, an encoding (hex, base32, base36, base58, base62) such as {seq:base62}, or both such as {seq:base62:8}"
 )
 
+// ParseFormat parses the text of a [Format] whose fiscal years begin on January 1. See [Calendar.ParseFormat].
+func ParseFormat(text string) (*Format, error) { return Calendar{}.ParseFormat(text) }
+
 // ParseFormat parses the text of a [Format]: at most 256 bytes of printable UTF-8 with exactly one {seq}. The
 // error is an [ErrInvalidFormat] that states the expected text and, if a part is wrong, its position in bytes from
-// 0.
-func ParseFormat(text string) (*Format, error) {
+// 0. The fiscal years in the text are those of the calendar.
+func (c Calendar) ParseFormat(text string) (*Format, error) {
 	if len(text) > MaxFormatBytes {
 		return nil, fmt.Errorf("%w: %d bytes, expected at most %d", ErrInvalidFormat, len(text), MaxFormatBytes)
 	}
-	p := parser{f: &Format{text: text}}
+	p := parser{f: &Format{text: text, yearStarts: c.YearStarts}}
 	for p.at < len(text) {
 		if err := p.next(); err != nil {
 			return nil, err
@@ -96,8 +100,31 @@ func (p *parser) part(inside string) error {
 		return p.number(inside, option, hasOption)
 	case name == "date":
 		return p.date(inside, option)
+	case inside == "fy":
+		return p.fiscalYear(inside, "yyyy")
+	case name == "fy":
+		return p.fiscalYear(inside, option)
 	}
-	return p.errorf("{%s} is neither {seq} nor a {date:...}, expected a format such as %s, or {{ for a brace in the text", clip(inside), exampleFormat)
+	if f, ok := fields[inside]; ok {
+		p.field(f.kind, f.width)
+		return nil
+	}
+	return p.errorf("{%s} is not a part of a format, expected %s, for example %s, or {{ for a brace in the text", clip(inside), partList, exampleFormat)
+}
+
+// field adds a field of a date.
+func (p *parser) field(k kind, width int) {
+	p.f.dates |= 1 << k
+	p.f.parts = append(p.f.parts, part{kind: k, width: width})
+}
+
+// fields maps the parts that write one field of a date.
+var fields = map[string]struct {
+	kind  kind
+	width int
+}{
+	"quarter": {quarter, 1}, "week": {week, 2}, "weekyear": {weekYear, 4}, "weekyear:yyyy": {weekYear, 4}, "weekyear:yy": {weekYear, 2},
+	"dayofyear": {dayOfYear, 3},
 }
 
 // number parses the options of {seq}: [ENCODING] [WIDTH].
@@ -124,23 +151,49 @@ func (p *parser) number(inside, option string, hasOption bool) error {
 	return nil
 }
 
-// dateKinds maps the letters of a date's field to the field. All fields have a fixed width.
-var dateKinds = map[string]struct {
-	kind kind
-	part DateParts
-}{
-	"yyyy": {fullYear, DateYear},
-	"yy":   {shortYear, DateShortYear},
-	"MM":   {month, DateMonth},
-	"dd":   {day, DateDay},
-	"HH":   {hour, DateHour},
-	"mm":   {minute, DateMinute},
-	"ss":   {second, DateSecond},
+// dateKinds maps the letters of a date's field to the field, whose width is the number of letters.
+var dateKinds = map[string]kind{"yyyy": year, "yy": year, "MM": month, "dd": day, "HH": hour, "mm": minute, "ss": second}
+
+// date parses the layout of a {date:LAYOUT}.
+func (p *parser) date(inside, layout string) error {
+	count, err := p.runs(layout, func(letters string) error {
+		k, ok := dateKinds[letters]
+		if !ok {
+			return p.errorf("%q in {%s} is not a part of a date, expected %s, for example {date:yyyyMMdd} or {date:HH:mm:ss}", clip(letters), clip(inside), datePartList)
+		}
+		p.field(k, len(letters))
+		return nil
+	})
+	if err == nil && count == 0 {
+		return p.errorf("{%s} has no part of a date, expected %s, for example {date:yyyyMMdd}", clip(inside), datePartList)
+	}
+	return err
 }
 
-// date parses the layout of a {date:LAYOUT}: runs of one letter, and separators.
-func (p *parser) date(inside, layout string) error {
-	dated := false
+// fiscalYear parses the layout of a {fy:LAYOUT}: the year in which it ends, or those in which it begins and ends.
+func (p *parser) fiscalYear(inside, layout string) error {
+	var places []int // of the years among the parts
+	years, err := p.runs(layout, func(letters string) error {
+		if letters != "yyyy" && letters != "yy" {
+			return p.errorf("%q in {%s} is not a year, expected yyyy or yy, for example {fy:yy} or {fy:yyyy-yy}", clip(letters), clip(inside))
+		}
+		places = append(places, len(p.f.parts))
+		p.field(fiscalYear, len(letters))
+		return nil
+	})
+	if err == nil && (years == 0 || years > 2) {
+		return p.errorf("{%s} has %d years, expected one or two, for example {fy:yy} or {fy:yyyy-yy}", clip(inside), years)
+	}
+	if years == 2 {
+		p.f.parts[places[0]].kind = fiscalFirstYear
+		p.f.dates |= 1 << fiscalFirstYear
+	}
+	return err
+}
+
+// runs parses the layout of a date: it calls field for each run of one letter, and adds the separators as text. It returns the
+// number of runs.
+func (p *parser) runs(layout string, field func(letters string) error) (count int, err error) {
 	for i := 0; i < len(layout); {
 		if strings.IndexByte("-_/.:", layout[i]) >= 0 {
 			p.literal(layout[i : i+1])
@@ -151,19 +204,13 @@ func (p *parser) date(inside, layout string) error {
 		for run < len(layout) && layout[run] == layout[i] {
 			run++
 		}
-		field, ok := dateKinds[layout[i:run]]
-		if !ok {
-			return p.errorf("%q in {%s} is not a part of a date, expected %s, for example {date:yyyyMMdd} or {date:HH:mm:ss}", clip(layout[i:run]), clip(inside), datePartList)
+		if err := field(layout[i:run]); err != nil {
+			return count, err
 		}
-		dated = true
-		p.f.dates |= field.part
-		p.f.parts = append(p.f.parts, part{kind: field.kind})
+		count++
 		i = run
 	}
-	if !dated {
-		return p.errorf("{%s} has no part of a date, expected %s, for example {date:yyyyMMdd}", clip(inside), datePartList)
-	}
-	return nil
+	return count, nil
 }
 
 func (p *parser) errorf(format string, args ...any) error {

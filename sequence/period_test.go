@@ -21,6 +21,21 @@ var odd = []string{
 	"Antarctica/Troll", "Australia/Lord_Howe", "Africa/Casablanca",
 }
 
+// calendar returns the calendar of a reset whose years begin on January 1.
+func calendar(r sequence.Reset) sequence.Calendar { return sequence.Calendar{Reset: r} }
+
+// resets lists all resets that have periods.
+var resets = []sequence.Reset{
+	sequence.ResetDaily, sequence.ResetWeekly, sequence.ResetMonthly, sequence.ResetQuarterly, sequence.ResetYearly,
+}
+
+// yearStarts lists the starts of fiscal years in some countries, and the least and the greatest day.
+var yearStarts = []sequence.YearStart{0, 401, 406, 701, 1001, 102, 128, 228, 301, 1101, 1228}
+
+func drawCalendar(t *rapid.T) sequence.Calendar {
+	return sequence.Calendar{Reset: rapid.SampledFrom(resets).Draw(t, "reset"), YearStarts: rapid.SampledFrom(yearStarts).Draw(t, "years start")}
+}
+
 func drawZone(t *rapid.T) *time.Location {
 	loc, err := sequence.LoadLocation(rapid.SampledFrom(odd).Draw(t, "zone"))
 	if err != nil {
@@ -42,19 +57,39 @@ func drawTime(t *rapid.T, loc *time.Location) time.Time {
 
 func TestPeriodAt(t *testing.T) {
 	at := time.Date(2024, 2, 29, 23, 59, 59, 999_999_999, time.UTC)
-	for reset, want := range map[sequence.Reset]sequence.Period{
-		sequence.ResetNone: 0, sequence.ResetDaily: 2024_02_29, sequence.ResetMonthly: 2024_02_01, sequence.ResetYearly: 2024_01_01,
+	for c, want := range map[sequence.Calendar]sequence.Period{
+		{}: 0, {Reset: sequence.ResetDaily}: 2024_02_29, {Reset: sequence.ResetWeekly}: 2024_02_26, {Reset: sequence.ResetMonthly}: 2024_02_01,
+		{Reset: sequence.ResetQuarterly}: 2024_01_01, {Reset: sequence.ResetYearly}: 2024_01_01,
+		{YearStarts: 401}: 0, {Reset: sequence.ResetDaily, YearStarts: 401}: 2024_02_29, {Reset: sequence.ResetMonthly, YearStarts: 406}: 2024_02_01,
+		{Reset: sequence.ResetQuarterly, YearStarts: 401}: 2024_01_01, {Reset: sequence.ResetYearly, YearStarts: 401}: 2023_04_01,
+		{Reset: sequence.ResetQuarterly, YearStarts: 406}: 2024_01_06, {Reset: sequence.ResetYearly, YearStarts: 406}: 2023_04_06,
+		{Reset: sequence.ResetQuarterly, YearStarts: 228}: 2024_02_28, {Reset: sequence.ResetYearly, YearStarts: 228}: 2024_02_28,
+		{Reset: sequence.ResetQuarterly, YearStarts: 1201}: 2023_12_01, {Reset: sequence.ResetYearly, YearStarts: 1201}: 2023_12_01,
 	} {
-		if got := sequence.PeriodAt(reset, at); got != want {
-			t.Errorf("%v: %d, want %d", reset, got, want)
+		if got := c.PeriodAt(at); got != want {
+			t.Errorf("%+v: %d, want %d", c, got, want)
 		}
 	}
-	if got := sequence.PeriodAt(sequence.ResetYearly, time.Date(2026, 12, 31, 15, 0, 0, 0, time.UTC).In(load(t, "Asia/Tokyo"))); got != 2027_01_01 {
+	if got := calendar(sequence.ResetYearly).PeriodAt(time.Date(2026, 12, 31, 15, 0, 0, 0, time.UTC).In(load(t, "Asia/Tokyo"))); got != 2027_01_01 {
 		t.Errorf("new year in Tokyo is in %d", got)
 	}
-	for unix, want := range map[int64]sequence.Period{-1 << 62: 1_01_01, 1 << 55: 9999_12_31} {
-		if got := sequence.PeriodAt(sequence.ResetDaily, time.Unix(unix, 0).UTC()); got != want {
-			t.Errorf("second %d is in %d, want %d", unix, got, want)
+	for _, c := range []struct {
+		calendar    sequence.Calendar
+		first, last sequence.Period
+	}{
+		{calendar(sequence.ResetDaily), 1_01_01, 9999_12_31},
+		{calendar(sequence.ResetWeekly), 1_01_01, 9999_12_27},
+		{calendar(sequence.ResetYearly), 1_01_01, 9999_01_01},
+		{sequence.Calendar{Reset: sequence.ResetYearly, YearStarts: 401}, 1_04_01, 9999_04_01},
+		{sequence.Calendar{Reset: sequence.ResetQuarterly, YearStarts: 406}, 1_01_06, 9999_10_06},
+	} {
+		for unix, want := range map[int64]sequence.Period{-1 << 62: c.first, -62_135_596_800: c.first, 1 << 55: c.last} {
+			if got := c.calendar.PeriodAt(time.Unix(unix, 0).UTC()); got != want {
+				t.Errorf("%+v: second %d is in %d, want %d", c.calendar, unix, got, want)
+			}
+		}
+		if end := c.calendar.PeriodEnd(c.last, time.UTC); !end.IsZero() {
+			t.Errorf("%+v: the last period %d ends at %v", c.calendar, c.last, end)
 		}
 	}
 }
@@ -82,14 +117,61 @@ func TestPeriodValid(t *testing.T) {
 		{-1 << 31, nil},
 		{1, nil},
 	} {
-		for r := sequence.ResetNone; r <= sequence.ResetYearly; r++ {
+		for _, r := range []sequence.Reset{sequence.ResetNone, sequence.ResetDaily, sequence.ResetMonthly, sequence.ResetYearly} {
 			want := false
 			for _, v := range c.valid {
 				want = want || v == r
 			}
-			if got := c.p.Valid(r); got != want {
+			if got := calendar(r).Valid(c.p); got != want {
 				t.Errorf("%d is valid for %v: %v, want %v", c.p, r, got, want)
 			}
+		}
+	}
+}
+
+func TestPeriodValidInCalendar(t *testing.T) {
+	for _, c := range []struct {
+		p     sequence.Period
+		reset sequence.Reset
+		years sequence.YearStart
+		want  bool
+	}{
+		{2026_11_30, sequence.ResetWeekly, 0, true},
+		{2026_12_01, sequence.ResetWeekly, 0, false},
+		{2026_11_29, sequence.ResetWeekly, 401, false},
+		{2026_02_30, sequence.ResetWeekly, 0, false},
+		{2026_04_01, sequence.ResetQuarterly, 0, true},
+		{2026_05_01, sequence.ResetQuarterly, 0, false},
+		{2026_05_01, sequence.ResetQuarterly, 201, true},
+		{2026_04_01, sequence.ResetQuarterly, 201, false},
+		{2026_01_06, sequence.ResetQuarterly, 406, true},
+		{2026_04_01, sequence.ResetYearly, 401, true},
+		{2026_01_01, sequence.ResetYearly, 401, false},
+		{2026_04_01, sequence.ResetYearly, 0, false},
+	} {
+		if got := (sequence.Calendar{Reset: c.reset, YearStarts: c.years}).Valid(c.p); got != c.want {
+			t.Errorf("%d is valid for %v from %v on: %v", c.p, c.reset, c.years, got)
+		}
+	}
+}
+
+// The end of a period is known from each of its days: a period may be one of an earlier, shorter reset.
+func TestPeriodEndOfDayWithin(t *testing.T) {
+	for _, c := range []struct {
+		reset sequence.Reset
+		years sequence.YearStart
+		day   sequence.Period
+		want  string
+	}{
+		{sequence.ResetWeekly, 0, 2026_12_02, "2026-12-07"},
+		{sequence.ResetMonthly, 0, 2026_12_02, "2027-01-01"},
+		{sequence.ResetQuarterly, 201, 2026_12_02, "2027-02-01"},
+		{sequence.ResetYearly, 0, 2026_12_02, "2027-01-01"},
+		{sequence.ResetYearly, 401, 2026_03_31, "2026-04-01"},
+	} {
+		end := sequence.Calendar{Reset: c.reset, YearStarts: c.years}.PeriodEnd(c.day, time.UTC)
+		if got := end.Format(time.DateOnly); got != c.want {
+			t.Errorf("%v from %v on: %d ends at %s, want %s", c.reset, c.years, c.day, got, c.want)
 		}
 	}
 }
@@ -129,7 +211,7 @@ func TestPeriodsOfOddDays(t *testing.T) {
 		{"Pacific/Kiritimati", sequence.ResetYearly, 1994_01_01, "1994-01-01T10:00:00Z", "1994-12-31T10:00:00Z"},
 	} {
 		loc := load(t, c.zone)
-		start, end := c.period.Start(loc), sequence.PeriodEnd(c.reset, c.period, loc)
+		start, end := c.period.Start(loc), calendar(c.reset).PeriodEnd(c.period, loc)
 		if got := start.UTC().Format(time.RFC3339Nano); got != c.start {
 			t.Errorf("%s %v %d starts at %s, want %s", c.zone, c.reset, c.period, got, c.start)
 		}
@@ -137,10 +219,10 @@ func TestPeriodsOfOddDays(t *testing.T) {
 			t.Errorf("%s %v %d ends at %s, want %s", c.zone, c.reset, c.period, got, c.end)
 		}
 	}
-	if !sequence.Period(0).Start(time.UTC).IsZero() || !sequence.PeriodEnd(sequence.ResetNone, 0, time.UTC).IsZero() {
+	if !sequence.Period(0).Start(time.UTC).IsZero() || !calendar(sequence.ResetNone).PeriodEnd(0, time.UTC).IsZero() {
 		t.Error("no reset, and yet a period that starts or ends")
 	}
-	if !sequence.PeriodEnd(sequence.ResetDaily, 9999_12_31, time.UTC).IsZero() {
+	if !calendar(sequence.ResetDaily).PeriodEnd(9999_12_31, time.UTC).IsZero() {
 		t.Error("the last period ends")
 	}
 }
@@ -151,22 +233,23 @@ func TestPeriodBounds(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
 		loc := drawZone(t)
 		at := drawTime(t, loc)
-		reset := rapid.SampledFrom([]sequence.Reset{sequence.ResetDaily, sequence.ResetMonthly, sequence.ResetYearly}).Draw(t, "reset")
-		p := sequence.PeriodAt(reset, at)
-		if !p.Valid(reset) {
+		cal := drawCalendar(t)
+		p := cal.PeriodAt(at)
+		first := p < 2_01_01 && cal.PeriodAt(p.Start(loc).Add(-1)) == p
+		if !cal.Valid(p) {
 			t.Fatalf("%d is not valid", p)
 		}
 		if again, err := sequence.ParsePeriod(p.String()); err != nil || again != p {
 			t.Fatalf("%d is written %s, which is %d, %v", p, p, again, err)
 		}
-		start, end := p.Start(loc), sequence.PeriodEnd(reset, p, loc)
-		if at.Before(start) {
+		start, end := p.Start(loc), cal.PeriodEnd(p, loc)
+		if at.Before(start) && !first {
 			t.Fatalf("%v is before the start %v", at, start)
 		}
-		if sequence.PeriodAt(reset, start) != p {
+		if cal.PeriodAt(start) != p {
 			t.Fatalf("%d starts at %v", p, start)
 		}
-		if before := sequence.PeriodAt(reset, start.Add(-1)); before >= p && p != 1_01_01 {
+		if before := cal.PeriodAt(start.Add(-1)); before >= p && !first {
 			t.Fatalf("%d starts at %v, but %d is before it", p, start, before)
 		}
 		if end.IsZero() {
@@ -175,7 +258,7 @@ func TestPeriodBounds(t *testing.T) {
 			}
 			return
 		}
-		if !end.After(start) || sequence.PeriodAt(reset, end) <= p || sequence.PeriodAt(reset, end.Add(-1)) != p {
+		if !end.After(start) || cal.PeriodAt(end) <= p || cal.PeriodAt(end.Add(-1)) != p {
 			t.Fatalf("%d ends at %v", p, end)
 		}
 		// From the end on, the next period has begun, though clocks may be set back before the end once.
@@ -209,7 +292,7 @@ func TestClamp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := sequence.Clamp(at.In(load(t, c.zone)), c.reset, c.period)
+		got := calendar(c.reset).Clamp(at.In(load(t, c.zone)), c.period)
 		if text := got.UTC().Format(time.RFC3339Nano); text != c.want {
 			t.Errorf("%s: %s in %d is %s, want %s", c.zone, c.at, c.period, text, c.want)
 		}
@@ -230,7 +313,7 @@ func TestClampIntoWritableYears(t *testing.T) {
 		{-9, 1_01_02, time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)},
 	} {
 		at := time.Date(c.year, 5, 5, 0, 0, 0, 0, time.UTC)
-		if got := sequence.Clamp(at, sequence.ResetDaily, c.period); !got.Equal(c.want) {
+		if got := calendar(sequence.ResetDaily).Clamp(at, c.period); !got.Equal(c.want) {
 			t.Errorf("%v in %d is %v, want %v", at, c.period, got, c.want)
 		}
 	}
@@ -244,24 +327,24 @@ func TestClampedDatesAreOfThePeriod(t *testing.T) {
 	}
 	seed.Check(t, func(t *rapid.T) {
 		loc := drawZone(t)
-		reset := rapid.SampledFrom([]sequence.Reset{sequence.ResetDaily, sequence.ResetMonthly, sequence.ResetYearly}).Draw(t, "reset")
-		p := sequence.PeriodAt(reset, drawTime(t, drawZone(t)))
+		cal := drawCalendar(t)
+		p := cal.PeriodAt(drawTime(t, drawZone(t)))
 		at := time.Unix(rapid.Int64Range(-1<<40, 1<<40).Draw(t, "unix"), 0).In(loc)
 		if rapid.Bool().Draw(t, "near") {
 			at = p.Start(loc).Add(time.Duration(rapid.Int64Range(-50, 50).Draw(t, "hours")) * time.Hour)
 		}
-		got := sequence.Clamp(at, reset, p)
-		if sequence.PeriodAt(reset, got) != p {
+		got := cal.Clamp(at, p)
+		if cal.PeriodAt(got) != p {
 			t.Fatalf("%v in %d is %v", at, p, got)
 		}
 		var number sequence.Period
 		for _, c := range day.Append(nil, 0, got)[:8] {
 			number = number*10 + sequence.Period(c-'0')
 		}
-		if back := sequence.PeriodAt(reset, time.Date(int(number/10_000), time.Month(number/100%100), int(number%100), 0, 0, 0, 0, time.UTC)); back != p {
+		if back := cal.PeriodAt(time.Date(int(number/10_000), time.Month(number/100%100), int(number%100), 0, 0, 0, 0, time.UTC)); back != p {
 			t.Fatalf("%v in %d is written as %d", at, p, number)
 		}
-		if sequence.PeriodAt(reset, at) == p && at.Year() >= 1 && at.Year() <= 9999 && !got.Equal(at) {
+		if cal.PeriodAt(at) == p && p > 2_01_01 && at.Year() >= 1 && at.Year() <= 9999 && !got.Equal(at) {
 			t.Fatalf("%v is in %d and was moved to %v", at, p, got)
 		}
 	})
@@ -283,7 +366,7 @@ func FuzzParsePeriod(f *testing.F) {
 			}
 		case p.String() != text:
 			t.Errorf("%q is the period %s", text, p)
-		case text == "" && p != 0 || text != "" && !p.Valid(sequence.ResetDaily):
+		case text == "" && p != 0 || text != "" && !calendar(sequence.ResetDaily).Valid(p):
 			t.Errorf("%q is %d", text, p)
 		}
 	})

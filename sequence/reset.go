@@ -14,11 +14,17 @@ const (
 	ResetMonthly
 	// ResetYearly starts over at the beginning of each year.
 	ResetYearly
+	// ResetWeekly starts over at the beginning of each Monday.
+	ResetWeekly
+	// ResetQuarterly starts over at the beginning of each quarter of a year.
+	ResetQuarterly
 )
 
-var resetNames = [...]string{ResetNone: "none", ResetDaily: "daily", ResetMonthly: "monthly", ResetYearly: "yearly"}
+var resetNames = [...]string{
+	ResetNone: "none", ResetDaily: "daily", ResetMonthly: "monthly", ResetYearly: "yearly", ResetWeekly: "weekly", ResetQuarterly: "quarterly",
+}
 
-// String returns the reset's name: none, daily, monthly or yearly.
+// String returns the reset's name: none, daily, weekly, monthly, quarterly or yearly.
 func (r Reset) String() string {
 	if int(r) >= len(resetNames) {
 		return "Reset(" + strconv.Itoa(int(r)) + ")"

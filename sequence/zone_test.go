@@ -37,7 +37,8 @@ func TestLoadLocation(t *testing.T) {
 
 func TestResetString(t *testing.T) {
 	for r, want := range map[sequence.Reset]string{
-		sequence.ResetNone: "none", sequence.ResetDaily: "daily", sequence.ResetMonthly: "monthly", sequence.ResetYearly: "yearly", 9: "Reset(9)",
+		sequence.ResetNone: "none", sequence.ResetDaily: "daily", sequence.ResetMonthly: "monthly", sequence.ResetYearly: "yearly",
+		sequence.ResetWeekly: "weekly", sequence.ResetQuarterly: "quarterly", 9: "Reset(9)",
 	} {
 		if got := r.String(); got != want {
 			t.Errorf("String() = %q, want %q", got, want)

@@ -181,6 +181,8 @@ func TestCompletion(t *testing.T) {
 		"seq create --mode":         "relaxed",
 		"seq update --reset":        "monthly",
 		"seq create --time-zone":    "Europe/Berlin",
+		"seq create --year-starts":  "04-06",
+		"seq update --mode":         "relaxed",
 		"help member":               "remove",
 	} {
 		a := newTestApp()

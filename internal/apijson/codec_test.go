@@ -78,7 +78,7 @@ func TestUnmarshal(t *testing.T) {
 		{`{"sequence":{"mode":"fast"}}`, `mode "fast": expected one of relaxed, strict`},
 		{`{"sequence":{"mode":"Strict"}}`, `mode "Strict": expected one of relaxed, strict`},
 		{`{"sequence":{"mode":""}}`, `mode "": expected one of relaxed, strict`},
-		{`{"sequence":{"reset":"strict"}}`, `reset "strict": expected one of none, daily, monthly, yearly`},
+		{`{"sequence":{"reset":"strict"}}`, `reset "strict": expected one of none, daily, weekly, monthly, quarterly, yearly`},
 		{`{"sequence":{"reset":"SEQUENCE_MODE_STRICT"}}`, `reset "SEQUENCE_MODE_STRICT": expected`},
 		{`{"sequence":{"mode":true}}`, `mode`},
 		{`{"sequence":{"mode":["strict"]}}`, `mode`},

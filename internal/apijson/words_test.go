@@ -21,13 +21,13 @@ func TestWord(t *testing.T) {
 			t.Errorf("Word(%d) = %q, want %q", value, got, want)
 		}
 	}
-	if got, want := apijson.Words[snowraftv1.SequenceReset](), []string{"none", "daily", "monthly", "yearly"}; !slices.Equal(got, want) {
+	if got, want := apijson.Words[snowraftv1.SequenceReset](), []string{"none", "daily", "weekly", "monthly", "quarterly", "yearly"}; !slices.Equal(got, want) {
 		t.Errorf("Words() = %q, want %q", got, want)
 	}
 }
 
 func TestParse(t *testing.T) {
-	for word, want := range map[string]snowraftv1.SequenceReset{"none": 1, "yearly": 4, "unspecified": 0} {
+	for word, want := range map[string]snowraftv1.SequenceReset{"none": 1, "yearly": 4, "weekly": 5, "unspecified": 0} {
 		if got, ok := apijson.Parse[snowraftv1.SequenceReset](word); !ok || got != want {
 			t.Errorf("Parse(%q) = %v, %v, want %v", word, got, ok, want)
 		}

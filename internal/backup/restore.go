@@ -79,16 +79,19 @@ func oldMembers(h *commandv1.BackupHeader) []*commandv1.OldMember {
 }
 
 // periodAt returns the period of a sequence that contains a time.
-func periodAt(zone string, reset commandv1.SequenceReset, atMillis int64) (int32, error) {
-	at, err := sequence.LoadLocation(zone)
+func periodAt(p fsm.Periods, atMillis int64) (int32, error) {
+	at, err := sequence.LoadLocation(p.TimeZone)
 	if err != nil {
-		return 0, fmt.Errorf("time zone %q: %w", zone, err)
+		return 0, fmt.Errorf("time zone %q: %w", p.TimeZone, err)
 	}
-	return int32(sequence.PeriodAt(resets[reset], time.UnixMilli(atMillis).In(at))), nil
+	calendar := sequence.Calendar{Reset: resets[p.Reset], YearStarts: sequence.YearStart(p.YearStarts)} //nolint:gosec // the state machine has checked it
+	return int32(calendar.PeriodAt(time.UnixMilli(atMillis).In(at))), nil
 }
 
 var resets = map[commandv1.SequenceReset]sequence.Reset{
-	commandv1.SequenceReset_SEQUENCE_RESET_DAILY:   sequence.ResetDaily,
-	commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY: sequence.ResetMonthly,
-	commandv1.SequenceReset_SEQUENCE_RESET_YEARLY:  sequence.ResetYearly,
+	commandv1.SequenceReset_SEQUENCE_RESET_DAILY:     sequence.ResetDaily,
+	commandv1.SequenceReset_SEQUENCE_RESET_WEEKLY:    sequence.ResetWeekly,
+	commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY:   sequence.ResetMonthly,
+	commandv1.SequenceReset_SEQUENCE_RESET_QUARTERLY: sequence.ResetQuarterly,
+	commandv1.SequenceReset_SEQUENCE_RESET_YEARLY:    sequence.ResetYearly,
 }

@@ -118,9 +118,9 @@ func (m *Member) UpdateSequence(ctx context.Context, name string, u Update) (Cha
 }
 
 // acceptChange checks a specification that will replace another. Unless forced, it refuses a format
-// whose texts may repeat those of other periods, or those of other numbers in the old format.
+// whose texts may repeat those of other periods, or those of other numbers in the old format or with the old start of years.
 func acceptChange(before, spec *commandv1.SequenceSpec, force bool) error {
-	sameFormat := spec.GetFormat() == before.GetFormat()
+	sameFormat := spec.GetFormat() == before.GetFormat() && spec.GetYearStarts() == before.GetYearStarts()
 	now, err := accept(spec, force || sameFormat && spec.GetReset_() == before.GetReset_())
 	if err != nil || force || sameFormat {
 		return err
@@ -128,9 +128,12 @@ func acceptChange(before, spec *commandv1.SequenceSpec, force bool) error {
 	if was, err := define(fsm.Sequence{Spec: before}); err == nil && !sequence.Overlap(was.format, now.format) {
 		return nil
 	}
+	differ := fmt.Sprintf("the formats %q and %q can write two numbers alike", before.GetFormat(), spec.GetFormat())
+	if spec.GetFormat() == before.GetFormat() {
+		differ = fmt.Sprintf("with another start of years, the format %q can write two numbers alike", spec.GetFormat())
+	}
 	return &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_WOULD_REPEAT, Detail: fmt.Sprintf(
-		"sequence %q may repeat texts: the formats %q and %q can write two numbers alike; choose another format, use another sequence, or set force_format if repeated texts do no harm",
-		spec.GetName(), before.GetFormat(), spec.GetFormat())}
+		"sequence %q may repeat texts: %s; choose another format, use another sequence, or set force_format if repeated texts do no harm", spec.GetName(), differ)}
 }
 
 // expectSequence returns the sequence of that name, if it has the expected generation; nil accepts any.

@@ -75,7 +75,7 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, o
 			return allocator.Block{}, grantedBlock{}, fmt.Errorf("%w: block of %d numbers: expected at most %d", allocator.ErrInvalidArgument, count, most)
 		}
 		now := m.clock.Now().Wall
-		if d.reset != sequence.ResetNone || of.requestID != "" { // the time decides a period or the age of an answer
+		if d.calendar.Reset != sequence.ResetNone || of.requestID != "" { // the time decides a period or the age of an answer
 			if now, err = m.comparedNow(); err != nil {
 				return allocator.Block{}, grantedBlock{}, err
 			}

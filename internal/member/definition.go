@@ -21,7 +21,7 @@ import (
 type definition struct {
 	incarnation, generation uint64
 	strict                  bool
-	reset                   sequence.Reset
+	calendar                sequence.Calendar
 	location                *time.Location
 	format                  *sequence.Format // nil: numbers are written as decimals
 }
@@ -32,8 +32,8 @@ func define(s fsm.Sequence) (*definition, error) {
 	spec := s.Spec
 	d := &definition{
 		incarnation: s.Incarnation, generation: s.Numbering,
-		strict: spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_STRICT,
-		reset:  resets[spec.GetReset_()],
+		strict:   spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_STRICT,
+		calendar: calendarOf(fsm.PeriodsOf(spec)),
 	}
 	var err error
 	if d.location, err = sequence.LoadLocation(spec.GetTimeZone()); err != nil {
@@ -42,17 +42,23 @@ func define(s fsm.Sequence) (*definition, error) {
 	if spec.GetFormat() == "" {
 		return d, nil
 	}
-	if d.format, err = sequence.ParseFormat(spec.GetFormat()); err != nil {
+	if d.format, err = d.calendar.ParseFormat(spec.GetFormat()); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
+func calendarOf(p fsm.Periods) sequence.Calendar {
+	return sequence.Calendar{Reset: resets[p.Reset], YearStarts: sequence.YearStart(p.YearStarts)} //nolint:gosec // the state machine has checked it
+}
+
 var resets = map[commandv1.SequenceReset]sequence.Reset{
-	commandv1.SequenceReset_SEQUENCE_RESET_NONE:    sequence.ResetNone,
-	commandv1.SequenceReset_SEQUENCE_RESET_DAILY:   sequence.ResetDaily,
-	commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY: sequence.ResetMonthly,
-	commandv1.SequenceReset_SEQUENCE_RESET_YEARLY:  sequence.ResetYearly,
+	commandv1.SequenceReset_SEQUENCE_RESET_NONE:      sequence.ResetNone,
+	commandv1.SequenceReset_SEQUENCE_RESET_DAILY:     sequence.ResetDaily,
+	commandv1.SequenceReset_SEQUENCE_RESET_WEEKLY:    sequence.ResetWeekly,
+	commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY:   sequence.ResetMonthly,
+	commandv1.SequenceReset_SEQUENCE_RESET_QUARTERLY: sequence.ResetQuarterly,
+	commandv1.SequenceReset_SEQUENCE_RESET_YEARLY:    sequence.ResetYearly,
 }
 
 // accept parses a specification that will be proposed. It makes the checks that the state machine,
@@ -66,32 +72,32 @@ func accept(spec *commandv1.SequenceSpec, alike bool) (*definition, error) {
 	if err != nil || d.format == nil || alike {
 		return d, err
 	}
-	return d, sequence.CheckFormat(d.format, d.reset)
+	return d, d.calendar.CheckFormat(d.format)
 }
 
 // period returns the period that contains a moment, in Unix milliseconds.
 func (d *definition) period(millis int64) int32 {
-	return int32(sequence.PeriodAt(d.reset, time.UnixMilli(millis).In(d.location)))
+	return int32(d.calendar.PeriodAt(time.UnixMilli(millis).In(d.location)))
 }
 
 // periodEnd returns the end of a period in Unix milliseconds; 0 if it has none.
 func (d *definition) periodEnd(period int32) int64 {
-	if d.reset == sequence.ResetNone || period == 0 {
+	if d.calendar.Reset == sequence.ResetNone || period == 0 {
 		return 0
 	}
-	end := sequence.PeriodEnd(d.reset, sequence.Period(period), d.location)
+	end := d.calendar.PeriodEnd(sequence.Period(period), d.location)
 	if end.IsZero() { // the last representable period
 		return 0
 	}
 	return end.UnixMilli()
 }
 
-// PeriodAt returns the period that contains a moment, in Unix milliseconds, for sequences with that reset and time zone.
-// It returns 0 without a reset, and for a time zone that this program does not know.
-func PeriodAt(reset commandv1.SequenceReset, zone string, millis int64) int32 {
-	d := &definition{reset: resets[reset]}
+// PeriodAt returns the period that contains a moment, in Unix milliseconds. It returns 0 without a reset, and for a time zone
+// that this program does not know.
+func PeriodAt(p fsm.Periods, millis int64) int32 {
+	d := &definition{calendar: calendarOf(p)}
 	var err error
-	if d.location, err = sequence.LoadLocation(zone); err != nil || d.reset == sequence.ResetNone {
+	if d.location, err = sequence.LoadLocation(p.TimeZone); err != nil {
 		return 0
 	}
 	return d.period(millis)
@@ -99,10 +105,10 @@ func PeriodAt(reset commandv1.SequenceReset, zone string, millis int64) int32 {
 
 // PeriodEnd returns the end of a period, in Unix milliseconds; 0 in the cases of [PeriodAt], for the period 0, and for the
 // last representable period.
-func PeriodEnd(reset commandv1.SequenceReset, zone string, period int32) int64 {
-	d := &definition{reset: resets[reset]}
+func PeriodEnd(p fsm.Periods, period int32) int64 {
+	d := &definition{calendar: calendarOf(p)}
 	var err error
-	if d.location, err = sequence.LoadLocation(zone); err != nil {
+	if d.location, err = sequence.LoadLocation(p.TimeZone); err != nil {
 		return 0
 	}
 	return d.periodEnd(period)
@@ -113,10 +119,10 @@ func (d *definition) numbering(n allocator.Numbers, millis int64) Numbering {
 	answer := Numbering{Numbers: n, Strict: d.strict, Format: d.format}
 	if d.format != nil {
 		p := sequence.Period(n.Period)
-		if d.reset != sequence.ResetNone && !p.Valid(d.reset) { // a period of an earlier, shorter reset
-			p = sequence.PeriodAt(d.reset, p.Start(d.location))
+		if d.calendar.Reset != sequence.ResetNone && !d.calendar.Valid(p) { // a period of an earlier, shorter reset
+			p = d.calendar.PeriodAt(p.Start(d.location))
 		}
-		answer.At = sequence.Clamp(time.UnixMilli(millis).In(d.location), d.reset, p)
+		answer.At = d.calendar.Clamp(time.UnixMilli(millis).In(d.location), p)
 	}
 	return answer
 }

@@ -129,7 +129,7 @@ func nearestOf(rows []listRow, most int) []listRow {
 }
 
 func rowOf(b fsm.Brief, periods *periods) listRow {
-	row := listRow{name: b.Name, total: b.Total, left: unbounded, over: b.Period != 0 && b.Period < periods.of(b.Reset, b.TimeZone)}
+	row := listRow{name: b.Name, total: b.Total, left: unbounded, over: b.Period != 0 && b.Period < periods.of(b.Periods)}
 	if b.Bounded {
 		row.left = row.ratio(b.Remaining)
 	}
@@ -172,29 +172,23 @@ func (q listQuery) tokenOf(r listRow) string {
 	return strconv.FormatUint(math.Float64bits(r.left), 16) + "~" + r.name
 }
 
-// periods caches the present periods by reset and time zone. There are few of both.
+// periods caches the present periods by their rules, of which there are few.
 type periods struct {
 	now   int64 // Unix ms
-	known map[periodKey]int32
+	known map[fsm.Periods]int32
 }
 
-type periodKey struct {
-	reset commandv1.SequenceReset
-	zone  string
-}
-
-func newPeriods(now int64) *periods { return &periods{now, make(map[periodKey]int32)} }
+func newPeriods(now int64) *periods { return &periods{now, make(map[fsm.Periods]int32)} }
 
 // of returns the present period; 0 if the sequence has no periods or this program does not know the time zone.
-func (p *periods) of(reset commandv1.SequenceReset, zone string) int32 {
-	if reset == commandv1.SequenceReset_SEQUENCE_RESET_NONE {
+func (p *periods) of(rules fsm.Periods) int32 {
+	if rules.Reset == commandv1.SequenceReset_SEQUENCE_RESET_NONE {
 		return 0
 	}
-	key := periodKey{reset, zone}
-	period, ok := p.known[key]
+	period, ok := p.known[rules]
 	if !ok {
-		period = member.PeriodAt(reset, zone, p.now)
-		p.known[key] = period
+		period = member.PeriodAt(rules, p.now)
+		p.known[rules] = period
 	}
 	return period
 }

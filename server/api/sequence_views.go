@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -50,7 +51,7 @@ func (v views) sequenceView(page sequenceList, row listRow) *snowraftv1.Sequence
 		view.RemainingRatio = new(row.ratio(view.GetSequence().GetRemaining()))
 	}
 	if s.Period != 0 {
-		view.PeriodEndsAtMs = member.PeriodEnd(s.Spec.GetReset_(), s.Spec.GetTimeZone(), s.Period)
+		view.PeriodEndsAtMs = member.PeriodEnd(fsm.PeriodsOf(s.Spec), s.Period)
 	}
 	if perSecond, over, ok := v.rates.rate(s, page.at); ok {
 		view.GrantedPerSecond, view.RateOverMs = new(perSecond), over.Milliseconds()

@@ -51,6 +51,10 @@ var sequenceFields = []sequenceField{
 	{"reset", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
 		spec.Reset_ = commandv1.SequenceReset(cmp.Or(m.GetReset_(), snowraftv1.SequenceReset_SEQUENCE_RESET_NONE))
 	}},
+	{"year_starts", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+		starts, _ := sequence.ParseYearStart(m.GetYearStarts()) // updateSpec refuses others
+		spec.YearStarts = uint32(starts)
+	}},
 	{"time_zone", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.TimeZone = m.GetTimeZone() }},
 	{"format", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Format = m.GetFormat() }},
 	{"description", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Description = m.GetDescription() }},
@@ -119,6 +123,9 @@ func updateSpec(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence, fields []s
 	if m == nil {
 		return wire.Invalid("sequence: missing")
 	}
+	if _, err := sequence.ParseYearStart(m.GetYearStarts()); err != nil {
+		return err
+	}
 	for _, f := range fields {
 		f.apply(spec, m)
 	}
@@ -126,7 +133,7 @@ func updateSpec(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence, fields []s
 		return wire.Invalid(fmt.Sprintf("mode %d: expected relaxed or strict", spec.GetMode()))
 	}
 	if _, ok := snowraftv1.SequenceReset_name[int32(spec.GetReset_())]; !ok {
-		return wire.Invalid(fmt.Sprintf("reset %d: expected none, daily, monthly or yearly", spec.GetReset_()))
+		return wire.Invalid(fmt.Sprintf("reset %d: expected none, daily, weekly, monthly, quarterly or yearly", spec.GetReset_()))
 	}
 	return nil
 }
@@ -142,7 +149,7 @@ func sequenceMessage(s member.Standing) *snowraftv1.Sequence {
 		Reset_: snowraftv1.SequenceReset(spec.GetReset_()), TimeZone: spec.GetTimeZone(),
 		Format: spec.GetFormat(), Description: spec.GetDescription(),
 		CreatedAtMs: s.CreatedMillis, Generation: s.Generation, Period: sequence.Period(s.Period).String(), Remaining: s.Left,
-		Frozen: s.Frozen, Deleted: s.Deleted,
+		Frozen: s.Frozen, Deleted: s.Deleted, YearStarts: sequence.YearStart(spec.GetYearStarts()).String(), //nolint:gosec // the state machine has checked it
 	}
 	if s.Left > 0 {
 		m.Next = new(s.Following)

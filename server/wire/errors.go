@@ -32,6 +32,7 @@ var rows = func() []row {
 		{member.ErrStrict, rpc.StrictSequence},
 		{sequence.ErrInvalidFormat, rpc.InvalidArgument},
 		{sequence.ErrUnknownZone, rpc.InvalidArgument},
+		{sequence.ErrInvalidYearStart, rpc.InvalidArgument},
 		{cluster.ErrNotLeader, rpc.NotLeader},
 		{member.ErrNoLeader, rpc.NoLeader},
 		{cluster.ErrUnknownMember, rpc.UnknownMember},

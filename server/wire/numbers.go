@@ -12,7 +12,7 @@ import (
 )
 
 // Numbers reads another member's answer to a request for count numbers. Another number of numbers is an error, as are a
-// period, a format or a time zone that this program does not know.
+// period, a format, a start of years or a time zone that this program does not know.
 func Numbers(m *snowraftv1.NextNumbersResponse, count uint64) (member.Numbering, error) {
 	if uint64(m.GetCount()) != count {
 		return member.Numbering{}, fmt.Errorf("the member answered with %d numbers instead of %d", m.GetCount(), count)
@@ -32,7 +32,11 @@ func Numbers(m *snowraftv1.NextNumbersResponse, count uint64) (member.Numbering,
 		return n, err
 	}
 	n.At = time.UnixMilli(m.GetIssuedAtMs()).In(location)
-	n.Format, err = sequence.ParseFormat(m.GetFormat())
+	starts, err := sequence.ParseYearStart(m.GetYearStarts())
+	if err != nil {
+		return n, err
+	}
+	n.Format, err = sequence.Calendar{YearStarts: starts}.ParseFormat(m.GetFormat())
 	return n, err
 }
 
@@ -49,7 +53,8 @@ func NumbersResponse(name string, n member.Numbering, texts bool) *snowraftv1.Ne
 	if n.Format == nil {
 		return m
 	}
-	m.Format, m.TimeZone, m.IssuedAtMs = n.Format.String(), n.At.Location().String(), n.At.UnixMilli()
+	m.Format, m.YearStarts = n.Format.String(), n.Format.YearStarts().String()
+	m.TimeZone, m.IssuedAtMs = n.At.Location().String(), n.At.UnixMilli()
 	if !texts || n.Count > limits.Formatted {
 		return m
 	}

@@ -17,9 +17,11 @@ import (
 )
 
 const (
-	daily   = commandv1.SequenceReset_SEQUENCE_RESET_DAILY
-	monthly = commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY
-	yearly  = commandv1.SequenceReset_SEQUENCE_RESET_YEARLY
+	daily     = commandv1.SequenceReset_SEQUENCE_RESET_DAILY
+	weekly    = commandv1.SequenceReset_SEQUENCE_RESET_WEEKLY
+	monthly   = commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY
+	quarterly = commandv1.SequenceReset_SEQUENCE_RESET_QUARTERLY
+	yearly    = commandv1.SequenceReset_SEQUENCE_RESET_YEARLY
 )
 
 // zones lists the time zones of the calendar. Berlin and Beirut end daylight saving time on 25 October 2026, Beirut at a
@@ -63,7 +65,7 @@ func (c *calendar) least(t time.Time) time.Time { return t.Add(time.Duration(c.b
 
 func (c *calendar) of(t time.Time) time.Time { return t.Add(time.Duration(c.ahead.Load())) }
 
-var resets = map[commandv1.SequenceReset]sequence.Reset{daily: sequence.ResetDaily, monthly: sequence.ResetMonthly, yearly: sequence.ResetYearly}
+var resets = map[commandv1.SequenceReset]sequence.Reset{daily: sequence.ResetDaily, weekly: sequence.ResetWeekly, monthly: sequence.ResetMonthly, quarterly: sequence.ResetQuarterly, yearly: sequence.ResetYearly}
 
 // period returns the period of a resetting sequence at a true time.
 func (r *rules) period(t time.Time) int32 {
@@ -71,7 +73,8 @@ func (r *rules) period(t time.Time) int32 {
 	if err != nil {
 		return -1
 	}
-	return int32(sequence.PeriodAt(resets[r.spec.GetReset_()], t.In(location)))
+	calendar := sequence.Calendar{Reset: resets[r.spec.GetReset_()], YearStarts: sequence.YearStart(r.spec.GetYearStarts())}
+	return int32(calendar.PeriodAt(t.In(location)))
 }
 
 // timely checks that an answer belongs to the correct period, and its text to the same period.

@@ -368,8 +368,12 @@ const (
 	SequenceReset_SEQUENCE_RESET_UNSPECIFIED SequenceReset = 0
 	SequenceReset_SEQUENCE_RESET_NONE        SequenceReset = 1
 	SequenceReset_SEQUENCE_RESET_DAILY       SequenceReset = 2
-	SequenceReset_SEQUENCE_RESET_MONTHLY     SequenceReset = 3
-	SequenceReset_SEQUENCE_RESET_YEARLY      SequenceReset = 4
+	// From Monday on; since fsm_version 3.
+	SequenceReset_SEQUENCE_RESET_WEEKLY  SequenceReset = 5
+	SequenceReset_SEQUENCE_RESET_MONTHLY SequenceReset = 3
+	// Since fsm_version 3.
+	SequenceReset_SEQUENCE_RESET_QUARTERLY SequenceReset = 6
+	SequenceReset_SEQUENCE_RESET_YEARLY    SequenceReset = 4
 )
 
 // Enum value maps for SequenceReset.
@@ -378,14 +382,18 @@ var (
 		0: "SEQUENCE_RESET_UNSPECIFIED",
 		1: "SEQUENCE_RESET_NONE",
 		2: "SEQUENCE_RESET_DAILY",
+		5: "SEQUENCE_RESET_WEEKLY",
 		3: "SEQUENCE_RESET_MONTHLY",
+		6: "SEQUENCE_RESET_QUARTERLY",
 		4: "SEQUENCE_RESET_YEARLY",
 	}
 	SequenceReset_value = map[string]int32{
 		"SEQUENCE_RESET_UNSPECIFIED": 0,
 		"SEQUENCE_RESET_NONE":        1,
 		"SEQUENCE_RESET_DAILY":       2,
+		"SEQUENCE_RESET_WEEKLY":      5,
 		"SEQUENCE_RESET_MONTHLY":     3,
+		"SEQUENCE_RESET_QUARTERLY":   6,
 		"SEQUENCE_RESET_YEARLY":      4,
 	}
 )
@@ -2150,6 +2158,9 @@ type SequenceSpec struct {
 	TimeZone    string `protobuf:"bytes,11,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
 	Format      string `protobuf:"bytes,12,opt,name=format,proto3" json:"format,omitempty"`
 	Description string `protobuf:"bytes,13,opt,name=description,proto3" json:"description,omitempty"`
+	// The first day of a year and of its first quarter as the decimal number mmdd, with a day of 1 to 28; 0 for January 1, which
+	// 101 is not. Since fsm_version 3.
+	YearStarts uint32 `protobuf:"varint,20,opt,name=year_starts,json=yearStarts,proto3" json:"year_starts,omitempty"`
 	// Since fsm_version 3. The pattern of the template with whose settings the sequence began; empty if CreateSequence
 	// created it. It never changes.
 	Template string `protobuf:"bytes,25,opt,name=template,proto3" json:"template,omitempty"`
@@ -2279,6 +2290,13 @@ func (x *SequenceSpec) GetDescription() string {
 		return x.Description
 	}
 	return ""
+}
+
+func (x *SequenceSpec) GetYearStarts() uint32 {
+	if x != nil {
+		return x.YearStarts
+	}
+	return 0
 }
 
 func (x *SequenceSpec) GetTemplate() string {
@@ -3991,7 +4009,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\fR\x06digest\"\x1e\n" +
 	"\fRemoveMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xcb\x03\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xec\x03\n" +
 	"\fSequenceSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x03R\x05start\x12\x1c\n" +
@@ -4006,7 +4024,9 @@ const file_command_v1_command_proto_rawDesc = "" +
 	" \x01(\x0e2\x19.command.v1.SequenceResetR\x05reset\x12\x1b\n" +
 	"\ttime_zone\x18\v \x01(\tR\btimeZone\x12\x16\n" +
 	"\x06format\x18\f \x01(\tR\x06format\x12 \n" +
-	"\vdescription\x18\r \x01(\tR\vdescription\x12\x1a\n" +
+	"\vdescription\x18\r \x01(\tR\vdescription\x12\x1f\n" +
+	"\vyear_starts\x18\x14 \x01(\rR\n" +
+	"yearStarts\x12\x1a\n" +
 	"\btemplate\x18\x19 \x01(\tR\btemplate\x12\x17\n" +
 	"\alate_ms\x18\x17 \x01(\x03R\x06lateMs\"\xb7\x01\n" +
 	"\x0eCreateSequence\x12,\n" +
@@ -4170,12 +4190,14 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\fSequenceMode\x12\x1d\n" +
 	"\x19SEQUENCE_MODE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15SEQUENCE_MODE_RELAXED\x10\x01\x12\x18\n" +
-	"\x14SEQUENCE_MODE_STRICT\x10\x02*\x99\x01\n" +
+	"\x14SEQUENCE_MODE_STRICT\x10\x02*\xd2\x01\n" +
 	"\rSequenceReset\x12\x1e\n" +
 	"\x1aSEQUENCE_RESET_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
-	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
-	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
+	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x19\n" +
+	"\x15SEQUENCE_RESET_WEEKLY\x10\x05\x12\x1a\n" +
+	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x1c\n" +
+	"\x18SEQUENCE_RESET_QUARTERLY\x10\x06\x12\x19\n" +
 	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xfe\a\n" +
 	"\aRefusal\x12\x17\n" +
 	"\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x1c\n" +

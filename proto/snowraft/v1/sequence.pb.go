@@ -87,8 +87,13 @@ const (
 	SequenceReset_SEQUENCE_RESET_UNSPECIFIED SequenceReset = 0
 	SequenceReset_SEQUENCE_RESET_NONE        SequenceReset = 1
 	SequenceReset_SEQUENCE_RESET_DAILY       SequenceReset = 2
-	SequenceReset_SEQUENCE_RESET_MONTHLY     SequenceReset = 3
-	SequenceReset_SEQUENCE_RESET_YEARLY      SequenceReset = 4
+	// Weeks of ISO 8601, which begin on Monday.
+	SequenceReset_SEQUENCE_RESET_WEEKLY  SequenceReset = 5
+	SequenceReset_SEQUENCE_RESET_MONTHLY SequenceReset = 3
+	// Quarters of the year that begins with year_starts.
+	SequenceReset_SEQUENCE_RESET_QUARTERLY SequenceReset = 6
+	// Years that begin with year_starts.
+	SequenceReset_SEQUENCE_RESET_YEARLY SequenceReset = 4
 )
 
 // Enum value maps for SequenceReset.
@@ -97,14 +102,18 @@ var (
 		0: "SEQUENCE_RESET_UNSPECIFIED",
 		1: "SEQUENCE_RESET_NONE",
 		2: "SEQUENCE_RESET_DAILY",
+		5: "SEQUENCE_RESET_WEEKLY",
 		3: "SEQUENCE_RESET_MONTHLY",
+		6: "SEQUENCE_RESET_QUARTERLY",
 		4: "SEQUENCE_RESET_YEARLY",
 	}
 	SequenceReset_value = map[string]int32{
 		"SEQUENCE_RESET_UNSPECIFIED": 0,
 		"SEQUENCE_RESET_NONE":        1,
 		"SEQUENCE_RESET_DAILY":       2,
+		"SEQUENCE_RESET_WEEKLY":      5,
 		"SEQUENCE_RESET_MONTHLY":     3,
+		"SEQUENCE_RESET_QUARTERLY":   6,
 		"SEQUENCE_RESET_YEARLY":      4,
 	}
 )
@@ -186,7 +195,10 @@ type Sequence struct {
 	// strict sequence: members issue relaxed numbers from blocks in their memory.
 	Last *int64 `protobuf:"varint,21,opt,name=last,proto3,oneof" json:"last,omitempty"`
 	// Otherwise, the last number that can have been issued in this period: the end of the last block.
-	LastAtMost    *int64 `protobuf:"varint,22,opt,name=last_at_most,json=lastAtMost,proto3,oneof" json:"last_at_most,omitempty"`
+	LastAtMost *int64 `protobuf:"varint,22,opt,name=last_at_most,json=lastAtMost,proto3,oneof" json:"last_at_most,omitempty"`
+	// Not output only: the day on which years and their first quarters begin, in the form 04-01 with a day of 01 to 28; empty means
+	// 01-01. It decides yearly and quarterly periods, and the fiscal years and quarters in texts.
+	YearStarts    string `protobuf:"bytes,30,opt,name=year_starts,json=yearStarts,proto3" json:"year_starts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -373,6 +385,13 @@ func (x *Sequence) GetLastAtMost() int64 {
 		return *x.LastAtMost
 	}
 	return 0
+}
+
+func (x *Sequence) GetYearStarts() string {
+	if x != nil {
+		return x.YearStarts
+	}
+	return ""
 }
 
 type CreateSequenceRequest struct {
@@ -1397,13 +1416,15 @@ type NextNumbersResponse struct {
 	// The first day of the period that the numbers belong to, in the form 2026-11-22; empty without a reset.
 	Period string `protobuf:"bytes,5,opt,name=period,proto3" json:"period,omitempty"`
 	// Set for a sequence with a format. texts holds the texts of the numbers, if there are at most 1000. A client can write
-	// the texts with format, time_zone and issued_at_ms, the time of the dates in Unix milliseconds.
+	// the texts with format, year_starts, time_zone and issued_at_ms, the time of the dates in Unix milliseconds.
 	Texts      []string `protobuf:"bytes,6,rep,name=texts,proto3" json:"texts,omitempty"`
 	Format     string   `protobuf:"bytes,7,opt,name=format,proto3" json:"format,omitempty"`
 	TimeZone   string   `protobuf:"bytes,8,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
 	IssuedAtMs int64    `protobuf:"varint,9,opt,name=issued_at_ms,json=issuedAtMs,proto3" json:"issued_at_ms,omitempty"`
 	// The sequence's mode when it issued the numbers.
-	Mode          SequenceMode `protobuf:"varint,10,opt,name=mode,proto3,enum=snowraft.v1.SequenceMode" json:"mode,omitempty"`
+	Mode SequenceMode `protobuf:"varint,10,opt,name=mode,proto3,enum=snowraft.v1.SequenceMode" json:"mode,omitempty"`
+	// The year_starts of the sequence, which decides the fiscal years and quarters in texts; empty without a format.
+	YearStarts    string `protobuf:"bytes,30,opt,name=year_starts,json=yearStarts,proto3" json:"year_starts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1506,6 +1527,13 @@ func (x *NextNumbersResponse) GetMode() SequenceMode {
 		return x.Mode
 	}
 	return SequenceMode_SEQUENCE_MODE_UNSPECIFIED
+}
+
+func (x *NextNumbersResponse) GetYearStarts() string {
+	if x != nil {
+		return x.YearStarts
+	}
+	return ""
 }
 
 type StreamNumbersRequest struct {
@@ -2096,7 +2124,7 @@ var File_snowraft_v1_sequence_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
-	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\xa0\x06\n" +
+	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\xc1\x06\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\x05start\x18\x02 \x01(\x03B\x020\x01H\x00R\x05start\x88\x01\x01\x12%\n" +
@@ -2123,7 +2151,9 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\adeleted\x18\x14 \x01(\bR\adeleted\x12\x1b\n" +
 	"\x04last\x18\x15 \x01(\x03B\x020\x01H\x05R\x04last\x88\x01\x01\x12)\n" +
 	"\flast_at_most\x18\x16 \x01(\x03B\x020\x01H\x06R\n" +
-	"lastAtMost\x88\x01\x01B\b\n" +
+	"lastAtMost\x88\x01\x01\x12\x1f\n" +
+	"\vyear_starts\x18\x1e \x01(\tR\n" +
+	"yearStartsB\b\n" +
 	"\x06_startB\f\n" +
 	"\n" +
 	"_incrementB\x06\n" +
@@ -2201,7 +2231,7 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x03 \x01(\tR\trequestId\"\xb7\x02\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\"\xd8\x02\n" +
 	"\x13NextNumbersResponse\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x18\n" +
 	"\x05first\x18\x02 \x01(\x03B\x020\x01R\x05first\x12\x14\n" +
@@ -2214,7 +2244,9 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\fissued_at_ms\x18\t \x01(\x03R\n" +
 	"issuedAtMs\x12-\n" +
 	"\x04mode\x18\n" +
-	" \x01(\x0e2\x19.snowraft.v1.SequenceModeR\x04mode\"\x80\x01\n" +
+	" \x01(\x0e2\x19.snowraft.v1.SequenceModeR\x04mode\x12\x1f\n" +
+	"\vyear_starts\x18\x1e \x01(\tR\n" +
+	"yearStarts\"\x80\x01\n" +
 	"\x14StreamNumbersRequest\x129\n" +
 	"\arequest\x18\x01 \x01(\v2\x1f.snowraft.v1.NextNumbersRequestR\arequest\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x04R\x02id\x12\x1d\n" +
@@ -2268,12 +2300,14 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\fSequenceMode\x12\x1d\n" +
 	"\x19SEQUENCE_MODE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15SEQUENCE_MODE_RELAXED\x10\x01\x12\x18\n" +
-	"\x14SEQUENCE_MODE_STRICT\x10\x02*\x99\x01\n" +
+	"\x14SEQUENCE_MODE_STRICT\x10\x02*\xd2\x01\n" +
 	"\rSequenceReset\x12\x1e\n" +
 	"\x1aSEQUENCE_RESET_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
-	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
-	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
+	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x19\n" +
+	"\x15SEQUENCE_RESET_WEEKLY\x10\x05\x12\x1a\n" +
+	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x1c\n" +
+	"\x18SEQUENCE_RESET_QUARTERLY\x10\x06\x12\x19\n" +
 	"\x15SEQUENCE_RESET_YEARLY\x10\x042\x94\x0f\n" +
 	"\x0fSequenceService\x12\xa7\x01\n" +
 	"\x0eCreateSequence\x12\".snowraft.v1.CreateSequenceRequest\x1a#.snowraft.v1.CreateSequenceResponse\"L\xa2\x96\x1c)\b\x02\x10\x01\x1a\x05force*\tseq:admin2\rsequence.name8\x01@\x01\x82\xd3\xe4\x93\x02\x19:\bsequence\"\r/v1/sequences\x12\x89\x01\n" +

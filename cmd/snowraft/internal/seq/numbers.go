@@ -89,7 +89,11 @@ func texts(resp *snowraftv1.NextNumbersResponse) (iter.Seq[[]byte], error) {
 			}
 		}, nil
 	default:
-		format, err := sequence.ParseFormat(resp.GetFormat())
+		starts, err := sequence.ParseYearStart(resp.GetYearStarts())
+		if err != nil {
+			return nil, fmt.Errorf("issued numbers have a start of years that this program does not know; upgrade this program: %w", err)
+		}
+		format, err := sequence.Calendar{YearStarts: starts}.ParseFormat(resp.GetFormat())
 		if err != nil {
 			return nil, fmt.Errorf("issued numbers have a format that this program does not know; upgrade this program: %w", err)
 		}

@@ -46,6 +46,7 @@ func record(s *snowraftv1.Sequence) cli.Block {
 		"Range", fmt.Sprintf("%d to %d", s.GetMin(), s.GetMax()),
 		"Reset", cli.Word(s.GetReset_()),
 		"Period", cli.TextIf(s.GetPeriod() != "", "since %s", s.GetPeriod()),
+		"Years start", s.GetYearStarts(),
 		"Time zone", cmp.Or(s.GetTimeZone(), defaultTimeZone),
 		"Format", s.GetFormat(),
 		"Blocks", cli.TextIf(relaxed, "of %s, %d to %d numbers", cli.Milliseconds(s.GetBlockDurationMs()), s.GetMinBlock(), s.GetMaxBlock()),

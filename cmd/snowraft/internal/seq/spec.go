@@ -16,9 +16,10 @@ import (
 
 // Defaults of a sequence. In the API, 0 and "" stand for them.
 const (
-	defaultMode     = "strict"
-	defaultReset    = "none"
-	defaultTimeZone = "UTC"
+	defaultMode       = "strict"
+	defaultReset      = "none"
+	defaultYearStarts = "01-01"
+	defaultTimeZone   = "UTC"
 )
 
 // someTimeZones lists the names that shells offer. Every other IANA name is valid too.
@@ -28,12 +29,16 @@ var someTimeZones = []string{
 	"Asia/Tokyo", "Australia/Sydney", "Europe/Berlin", "Europe/Istanbul", "Europe/London", "Europe/Paris", "Pacific/Auckland",
 }
 
+// someYearStarts lists the days that shells offer. Every other day of 01 to 28 of a month is valid too.
+var someYearStarts = []string{"01-01", "04-01", "04-06", "07-01", "10-01"}
+
 // specFlags are the flags that describe a sequence or its changes.
 type specFlags struct {
 	start, increment, min, max    *int64 // nil is the default
 	mode, reset                   string
 	blockDuration                 time.Duration
 	minBlock, maxBlock            uint64
+	yearStarts                    string
 	timeZone, format, description string
 }
 
@@ -42,7 +47,7 @@ type specFlags struct {
 func addSpecFlags(cmd *cobra.Command, update bool) *specFlags {
 	f := &specFlags{
 		mode: defaultMode, blockDuration: limits.DefaultBlockDuration, minBlock: limits.DefaultMinBlock, maxBlock: limits.DefaultMaxBlock,
-		reset: defaultReset, timeZone: defaultTimeZone,
+		reset: defaultReset, yearStarts: defaultYearStarts, timeZone: defaultTimeZone,
 	}
 	cmd.Flags().SortFlags = false
 	add := func(name string, v *cli.Value, help string) {
@@ -52,12 +57,15 @@ func addSpecFlags(cmd *cobra.Command, update bool) *specFlags {
 	}
 	zone := cli.FreeTextValue(&f.timeZone, "ZONE")
 	zone.Among = someTimeZones
+	starts := cli.FreeTextValue(&f.yearStarts, "MM-DD")
+	starts.Among = someYearStarts
 	add("mode", cli.ChoiceValue(&f.mode, apijson.Words[snowraftv1.SequenceMode]()...), "strict: the leader issues numbers in one order; relaxed: faster, members issue them from blocks in memory")
 	add("start", cli.NumberValue(&f.start), "first number of each period (default: 1, or -1 with a negative increment)")
 	add("increment", cli.NumberValue(&f.increment), "difference of consecutive numbers, not 0 (default: 1)")
 	add("min", cli.NumberValue(&f.min), "least number (default: --start, or no limit with a negative increment)")
 	add("max", cli.NumberValue(&f.max), "greatest number (default: no limit, or --start with a negative increment)")
 	add("reset", cli.ChoiceValue(&f.reset, apijson.Words[snowraftv1.SequenceReset]()...), "period after which numbers restart at --start")
+	add("year-starts", starts, "day, 01 to 28 of a month, on which years and their quarters start, for resets and for {fy} and {quarter} in the format")
 	add("time-zone", zone, "IANA time zone of periods and of dates in the format")
 	add("format", cli.FreeTextValue(&f.format, "FORMAT"), "format of numbers, such as ORD{date:yyyyMMdd}{seq:06}; empty means decimal")
 	add("description", cli.FreeTextValue(&f.description, "TEXT"), "purpose of the sequence")
@@ -81,6 +89,7 @@ func (f *specFlags) sequence(name string, flags *pflag.FlagSet) (s *snowraftv1.S
 		{"min", "min", func() { s.Min = f.min }},
 		{"max", "max", func() { s.Max = f.max }},
 		{"reset", "reset", func() { s.Reset_, _ = apijson.Parse[snowraftv1.SequenceReset](f.reset) }},
+		{"year-starts", "year_starts", func() { s.YearStarts = f.yearStarts }},
 		{"time-zone", "time_zone", func() { s.TimeZone = f.timeZone }},
 		{"format", "format", func() { s.Format = f.format }},
 		{"description", "description", func() { s.Description = f.description }},
@@ -113,8 +122,10 @@ The cluster remembers which numbers a deleted sequence issued. Creating a sequen
 would repeat them under the same name fails, unless --force is given. Instead, choose a
 --start beyond them.
 
-With a --reset, a --format must name the period by a date. --force-format accepts another
-format, whose texts then repeat in each period. It permits no repeated number.
+With a --reset, a --format must distinguish all periods by its dates: {date:yyyy} with a
+yearly reset, {weekyear}{week} with a weekly one, and {fy} if --year-starts moves the
+years. --force-format accepts another format, whose texts then repeat. It permits no
+repeated number.
 
 A name has 1 to 128 bytes of printable UTF-8 in Unicode normalization form C (NFC),
 without spaces. Case matters. Names that begin with $ are reserved.`,
@@ -122,6 +133,8 @@ without spaces. Case matters. Names that begin with $ are reserved.`,
   snowraft seq create parcels --mode relaxed
   snowraft seq create invoices --reset yearly --time-zone Europe/Berlin \
     --format 'INV-{date:yyyy}-{seq:06}'
+  snowraft seq create bills --reset yearly --year-starts 04-01 \
+    --format 'B/{fy:yyyy-yy}/{seq:05}'
   snowraft seq create shop/east --start 1 --increment 2
   snowraft seq create countdown --start 10 --increment -1 --min 0`,
 		Args: newArgs,
@@ -154,7 +167,7 @@ func newUpdate(a *cli.App) *cobra.Command {
 The command waits until all live members know the change and have dropped the blocks
 that they hold, which leaves gaps. A new --description alone drops no block. A change after which numbers may repeat fails,
 unless --force is given: for example, an increment of the opposite sign, or a new
---reset after numbers were granted. A format after which texts may repeat needs
+--reset or --year-starts after numbers were granted. A format after which texts may repeat needs
 --force-format.
 
 Lowering --max, or raising --min of a descending sequence, can leave no number: the

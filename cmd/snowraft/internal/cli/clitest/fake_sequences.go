@@ -24,6 +24,7 @@ var sequences = []*snowraftv1.Sequence{
 	{
 		Name: "invoices", Start: proto.Int64(1), Increment: proto.Int64(1), Min: proto.Int64(1), Max: proto.Int64(999999),
 		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY, TimeZone: "Europe/Berlin",
+		YearStarts:      "04-01",
 		BlockDurationMs: 10000, MinBlock: 100, MaxBlock: 10000000,
 		Format: "INV-{date:yyyyMM}-{seq:06}", Description: "outgoing <invoices>", CreatedAtMs: 1792418538000, Generation: 1 << 60,
 		Period: "2026-11-01", Last: proto.Int64(100), Next: proto.Int64(101), Remaining: 999899,
