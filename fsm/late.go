@@ -50,7 +50,10 @@ func (l *late) value() late {
 
 // pointer is the inverse of value.
 func (l late) pointer() *late {
-	if len(l.ends) == 0 && l.since == 0 && l.open == 0 {
+	if len(l.ends) == 0 {
+		l.ends = nil // as in a state that was read
+	}
+	if l.ends == nil && l.since == 0 && l.open == 0 {
 		return nil
 	}
 	return &l
