@@ -36,11 +36,8 @@ func TestAttackSilence(t *testing.T) {
 	t.Parallel()
 	members := newCluster(t, 3)
 	redis := members[0].listenRedis()
-	for _, m := range members {
-		m.start()
-	}
 	b := &besieged{members: members}
-	b.prepare(t)
+	b.start(t)
 	made(t, attacks.Silence(attacks.From(t.Context(), stranger), redis, 10_000)) // limit of Redis connections
 	for _, m := range members {
 		for _, address := range []string{m.api, m.http, m.raft, m.gossip} {

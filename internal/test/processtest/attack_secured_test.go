@@ -17,8 +17,8 @@ import (
 // A stranger at the ports of a secured cluster reaches nothing, not even with all facts about a member.
 func TestAttackSecuredMembers(t *testing.T) {
 	t.Parallel()
-	b := &besieged{members: startCluster(t, 3, secretFile(t)...)}
-	b.prepare(t)
+	b := &besieged{members: newCluster(t, 3, secretFile(t)...)}
+	b.start(t)
 	for _, m := range b.members {
 		b.known = append(b.known, attacks.Meta{
 			ID: m.status().GetMemberId(), Name: m.name, Cluster: uuid.NewString(), Starts: 1, Raft: m.raft, API: m.api, Gossip: m.gossip, Commands: 1,

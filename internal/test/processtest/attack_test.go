@@ -17,9 +17,11 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// The limits of a member's memory during an attack. Resident memory is about 40 MiB at rest. Allocated memory includes
-// untouched pages, and counts beyond the memory before the attack.
+// The limits of a member's memory during an attack. Without a limit of its own, garbage that a busy machine has not collected yet
+// would decide. Resident memory is about 40 MiB at rest. Allocated memory includes untouched pages, and counts beyond the memory
+// before the attack.
 const (
+	ownLimit      = "GOMEMLIMIT=320MiB"
 	mostResident  = 400 << 20 // bytes
 	mostAllocated = 1 << 30
 )
@@ -34,8 +36,8 @@ type besieged struct {
 // besiege starts a cluster with a strict sequence, and collects the facts about its members that strangers can learn.
 func besiege(t *testing.T, size int, flags ...string) *besieged {
 	t.Helper()
-	b := &besieged{members: startCluster(t, size, flags...)}
-	b.prepare(t)
+	b := &besieged{members: newCluster(t, size, flags...)}
+	b.start(t)
 	until(t, "all members gossip", func() bool {
 		heard, err := attacks.Overhear(t.Context(), b.members[0].gossip)
 		if err != nil {
@@ -54,9 +56,15 @@ func besiege(t *testing.T, size int, flags ...string) *besieged {
 	return b
 }
 
-// prepare creates the sequence that well uses, and records the memory of the members.
-func (b *besieged) prepare(t *testing.T) {
+// start starts the members, creates the sequence that well uses, and records the memory of the members.
+func (b *besieged) start(t *testing.T) {
 	t.Helper()
+	for _, m := range b.members {
+		m.startIn([]string{ownLimit})
+	}
+	for _, m := range b.members {
+		m.untilIssues()
+	}
 	_, err := leader(t, b.members).numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "strict"}})
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,8 @@ const mostLeased = (1024 - 16) / 2
 // reserved for members.
 func TestAttackWithoutRights(t *testing.T) {
 	t.Parallel()
-	b := &besieged{members: startCluster(t, 1, secretFile(t)...)}
-	b.prepare(t)
+	b := &besieged{members: newCluster(t, 1, secretFile(t)...)}
+	b.start(t)
 	m := b.members[0]
 	stranger, err := grpc.NewClient("passthrough:///"+m.api, attacks.OverTLS())
 	if err != nil {
