@@ -36,6 +36,9 @@ func (s *State) allocateBlock(e entry) Result {
 	if refused != nil {
 		return Result{Err: refused}
 	}
+	if refused := old.notByNext(); refused != nil {
+		return Result{Err: refused}
+	}
 	if refused := checkAllocate(c); refused != nil {
 		return Result{Err: refused}
 	}

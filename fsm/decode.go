@@ -15,6 +15,7 @@ type snapshotDecoder struct {
 	stage    stage
 	layout   *layout // owner of the workers and grants that follow
 	sequence string  // name of the last sequence; empty before the first
+	ledger   ledgerDecoder
 
 	tokenNames map[string]bool
 }
@@ -34,6 +35,9 @@ const (
 	atToken
 	atTemplate
 	atSequence
+	atPeriod
+	atFate
+	atReservation
 	atAnswer
 	atLeadership
 	atClock
@@ -41,19 +45,22 @@ const (
 
 // follows is the range of stages that each stage may follow.
 var follows = [...]struct{ from, to stage }{
-	atMeta:       {atStart, atStart},
-	atLayout:     {atMeta, atGrant},
-	atPast:       {atLayout, atLayout},
-	atBackfill:   {atPast, atBackfill},
-	atWorker:     {atLayout, atWorker},
-	atGrant:      {atWorker, atGrant},
-	atRemoved:    {atMeta, atRemoved},
-	atToken:      {atMeta, atToken},
-	atTemplate:   {atMeta, atTemplate},
-	atSequence:   {atMeta, atSequence},
-	atAnswer:     {atMeta, atAnswer},
-	atLeadership: {atMeta, atLeadership},
-	atClock:      {atMeta, atClock},
+	atMeta:        {atStart, atStart},
+	atLayout:      {atMeta, atGrant},
+	atPast:        {atLayout, atLayout},
+	atBackfill:    {atPast, atBackfill},
+	atWorker:      {atLayout, atWorker},
+	atGrant:       {atWorker, atGrant},
+	atRemoved:     {atMeta, atRemoved},
+	atToken:       {atMeta, atToken},
+	atTemplate:    {atMeta, atTemplate},
+	atSequence:    {atMeta, atReservation},
+	atPeriod:      {atSequence, atFate},
+	atFate:        {atPeriod, atFate},
+	atReservation: {atPeriod, atReservation},
+	atAnswer:      {atMeta, atAnswer},
+	atLeadership:  {atMeta, atLeadership},
+	atClock:       {atMeta, atClock},
 }
 
 // add adds a record of any kind except the end record.
@@ -79,6 +86,12 @@ func (r *snapshotDecoder) add(record *commandv1.SnapshotRecord) error {
 		return r.enterStage(atTemplate, func() error { return r.addTemplate(body.Template) })
 	case *commandv1.SnapshotRecord_Sequence:
 		return r.enterStage(atSequence, func() error { return r.addSequence(body.Sequence) })
+	case *commandv1.SnapshotRecord_Period:
+		return r.enterStage(atPeriod, func() error { return r.ledger.addPeriod(body.Period) })
+	case *commandv1.SnapshotRecord_Fate:
+		return r.enterStage(atFate, func() error { return r.ledger.addFate(body.Fate) })
+	case *commandv1.SnapshotRecord_Reservation:
+		return r.enterStage(atReservation, func() error { return r.ledger.addReservation(body.Reservation) })
 	case *commandv1.SnapshotRecord_Answer:
 		return r.enterStage(atAnswer, func() error { return r.addAnswer(body.Answer) })
 	case *commandv1.SnapshotRecord_Leadership:
@@ -93,6 +106,11 @@ func (r *snapshotDecoder) add(record *commandv1.SnapshotRecord) error {
 func (r *snapshotDecoder) enterStage(next stage, add func() error) error {
 	if may := follows[next]; r.stage < may.from || r.stage > may.to {
 		return corrupt("it is out of order")
+	}
+	if next <= atSequence || next > atReservation {
+		if err := r.ledger.finish(r.state); err != nil {
+			return err
+		}
 	}
 	r.stage = next
 	return add()
@@ -239,6 +257,9 @@ func (r *snapshotDecoder) finish(in *snapshotReader, end *commandv1.SnapshotEnd)
 	}
 	if r.stage == atStart {
 		return nil, corrupt("the snapshot is empty")
+	}
+	if err := r.ledger.finish(r.state); err != nil {
+		return nil, err
 	}
 	if end.GetRecords() != in.sum.records || !bytes.Equal(end.GetDigest(), in.sum.hash.Sum(nil)) {
 		return nil, corrupt("the snapshot has %d records, expected %d, or their digest is wrong", in.sum.records, end.GetRecords())

@@ -13,6 +13,9 @@ func (r *snapshotDecoder) addSequence(m *commandv1.SnapshotSequence) error {
 		return corrupt("%w", refused)
 	}
 	s, name := r.state, m.GetSpec().GetName()
+	if needsDocuments(m.GetSpec()) && s.version < DocumentVersion {
+		return corrupt("sequence %q needs fsm_version %d, and the snapshot has %d", name, DocumentVersion, s.version)
+	}
 	if name <= r.sequence || s.sequences.len() >= maxSequences {
 		return corrupt("sequence %q is out of order or one too many", name)
 	}
@@ -56,6 +59,7 @@ func (r *snapshotDecoder) addSequence(m *commandv1.SnapshotSequence) error {
 		s.sequences.putDeleted(q)
 	}
 	s.index = max(s.index, q.generation, q.lastToken)
+	r.ledger = ledgerDecoder{owner: q, live: !m.GetDeleted()}
 	return nil
 }
 

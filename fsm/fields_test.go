@@ -84,8 +84,13 @@ func TestModelsDrawEveryField(t *testing.T) {
 		if err := l.run(2, walkSteps); err != nil {
 			t.Fatal(err)
 		}
+		g, err := walkLedger(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
 		read(w.log)
 		read(l.log)
+		read(g.log)
 	}
 	missing := missing(drawn, (*commandv1.Command)(nil).ProtoReflect().Descriptor())
 	if got := slices.Sorted(maps.Keys(missing)); !slices.Equal(got, []protoreflect.FullName{undrawn}) {

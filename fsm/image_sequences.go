@@ -24,6 +24,7 @@ func (im image) walkSequences(visit func(*commandv1.SnapshotRecord)) {
 		}
 		message.Ended, message.LateSince, message.OpenFrom = q.late.value().message()
 		visit(record)
+		q.ledger.walk(visit)
 	}
 }
 

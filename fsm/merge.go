@@ -120,5 +120,6 @@ func (q *sequence) covering(other *sequence) *sequence {
 	if !c.used.some && (q.used.some || other.used.some) {
 		c.used = trace(c.base, c.spec.increment)
 	}
+	c.coverNumbers(q, other)
 	return &c
 }

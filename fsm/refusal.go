@@ -26,7 +26,9 @@ type Result struct {
 	Template Template          // template from now on, for CreateTemplate, UpdateTemplate and ResumeTemplate
 	Block    BlockGrant        // block, for AllocateBlock
 	Backfill Backfill          // job from now on, for StartBackfill, ExtendBackfill and EndBackfill
-	Token    *TokenRecord      // token from now on, for CreateToken and UpdateToken; must not be changed
+	// Reservations are those of the keys, in their order, for ReserveNumbers.
+	Reservations []Reservation
+	Token        *TokenRecord // token from now on, for CreateToken and UpdateToken; must not be changed
 
 	// Index and Observed are set for every command, even a refused one.
 	Index    uint64 // log index of the command

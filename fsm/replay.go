@@ -38,6 +38,7 @@ type cellOwner struct {
 
 // trail is the history of the sequences of one name.
 type trail struct {
+	first  *sequence // the record before the log, or the first one; it must not be changed
 	last   *sequence // the last live sequence, or the deleted one if no sequence was live
 	live   bool      // last was not deleted
 	used   hull      // numbers granted in the latest period
@@ -87,6 +88,8 @@ func sequenceOf(cmd *commandv1.Command) string {
 	return cmp.Or(
 		cmd.GetCreateSequence().GetSpec().GetName(), cmd.GetUpdateSequence().GetSpec().GetName(), cmd.GetDeleteSequence().GetName(),
 		cmd.GetAllocateBlock().GetName(), cmd.GetReturnBlock().GetName(), cmd.GetResumeSequence().GetName(), cmd.GetBeginSequence().GetName(),
+		cmd.GetReserveNumbers().GetName(), cmd.GetConfirmNumbers().GetName(), cmd.GetVoidNumbers().GetName(),
+		cmd.GetTakeNumbers().GetName(), cmd.GetResolveNumbers().GetName(),
 	)
 }
 
@@ -116,7 +119,7 @@ func (r *Replay) follow(name string) {
 	}
 	t := r.sequences[name]
 	if t == nil {
-		t = &trail{}
+		t = &trail{first: q}
 		r.sequences[name] = t
 	}
 	if live || !t.live {
@@ -186,6 +189,7 @@ func (t *trail) covering() *sequence {
 		q.used = t.all
 		q.withoutReset()
 	}
+	q.coverNumbers(t.last, t.first)
 	return &q
 }
 

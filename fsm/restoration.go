@@ -134,6 +134,7 @@ func (s *State) freeze(r Restoration, until int64) error {
 		q := *old
 		q.frozen = true
 		q.forbidReturn()
+		before := q.period
 		if q.spec.resets() {
 			period, err := r.lastPeriod(q.spec, deleted, until)
 			if err != nil {
@@ -141,6 +142,9 @@ func (s *State) freeze(r Restoration, until int64) error {
 			}
 			q.skipTo(period)
 			q.late = q.late.value().freeze().pointer()
+		}
+		if q.ledger != nil {
+			q.ledger = q.ledger.doubt(before, q.period)
 		}
 		if deleted {
 			buried = append(buried, &q)
@@ -154,7 +158,10 @@ func (s *State) freeze(r Restoration, until int64) error {
 	for _, q := range buried {
 		s.sequences.putDeleted(q)
 	}
-	s.frozen = len(frozen) + len(buried)
+	s.frozen, s.entries = len(frozen)+len(buried), 0
+	for _, q := range frozen {
+		s.entries += q.ledger.entries()
+	}
 	s.sequenceRevision++
 	return nil
 }

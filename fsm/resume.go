@@ -32,7 +32,14 @@ func (s *State) resumeSequence(e entry) Result {
 	}
 	q := *old
 	q.generation, q.numbering, q.frozen = e.index, e.index, false
-	if refused := q.resume(c.After, c.GetMargin()); refused != nil {
+	if q.spec.gapless() && live {
+		p := s.edit(&q, e)
+		if refused := p.resumeGapless(c.After, c.GetMargin()); refused != nil {
+			return Result{Err: refused}
+		}
+		p.commit()
+		q = p.q
+	} else if refused := q.resume(c.After, c.GetMargin()); refused != nil {
 		return Result{Err: refused}
 	}
 	if live {

@@ -26,6 +26,11 @@ type Sequence struct {
 	// number was set, or the increment was changed.
 	HasLast bool
 
+	// Only of a gapless sequence: count of its open reservations and of its unknown numbers in all periods, and the time
+	// of the oldest open reservation in Unix ms, 0 if there is none.
+	Open, Unknown    uint64
+	OldestOpenMillis int64
+
 	Frozen  bool // grants nothing until it is resumed after a restore
 	Deleted bool // set in the results of Frozen and ResumeSequence only
 
@@ -65,6 +70,10 @@ type sequence struct {
 	// everything else in used comes before its first number, see giveBack.
 	lastFrom, lastToken uint64
 	lastKeyHash         [hashBytes]byte // zeros if lastToken is 0
+
+	// ledger accounts for every number of a gapless sequence, of which base is the first number of the current period and
+	// granted is 0. It is nil before the first number, and of other sequences.
+	ledger *ledger
 
 	used   hull
 	late   *late // nil: nothing is known of earlier periods
@@ -162,7 +171,9 @@ func (q *sequence) view() Sequence {
 		Generation: q.generation, Numbering: q.numbering, Period: q.period, Remaining: q.remaining(), Frozen: q.frozen, spent: q.spent, late: q.late,
 	}
 	v.Last, v.HasLast = q.last()
-	if v.Remaining > 0 {
+	if q.spec.gapless() {
+		q.viewLedger(&v)
+	} else if v.Remaining > 0 {
 		v.Next, _ = q.next()
 	}
 	return v

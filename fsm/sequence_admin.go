@@ -186,6 +186,9 @@ func (s *State) judgeUpdate(index uint64, c *commandv1.UpdateSequence) (*sequenc
 	if c.Next != nil && (c.GetNext() < spec.min || c.GetNext() > spec.max) {
 		return nil, invalid("next number %d: expected %d to %d", c.GetNext(), spec.min, spec.max)
 	}
+	if refused := old.outdatedLedger(spec, c.Next != nil); refused != nil {
+		return nil, refused
+	}
 	for _, period := range []int32{c.GetPeriod(), c.GetOpenFrom()} {
 		if period != 0 && checkDate(period) != nil {
 			return nil, invalid("%v", checkDate(period))
@@ -195,7 +198,7 @@ func (s *State) judgeUpdate(index uint64, c *commandv1.UpdateSequence) (*sequenc
 	before.closeBefore(c.GetOpenFrom())
 	q := before.updated(index, s.sequences.shared(old.name, spec), c.Next)
 	q.inherit(&before, c.GetPeriod())
-	if !c.GetForce() {
+	if !c.GetForce() && old.ledger == nil {
 		if refused := old.checkRepeat(q, c.Next != nil); refused != nil {
 			return nil, refused
 		}
@@ -272,6 +275,9 @@ func (s *State) deleteSequence(e entry) Result {
 		if refused := q.checkGeneration(c.GetGeneration()); refused != nil {
 			return Result{Err: refused}
 		}
+	}
+	if q.ledger != nil {
+		return Result{Err: invalid("sequence %q is gapless and has drawn numbers, which must stay explained; keep it, and lower its maximum to end it", q.name)}
 	}
 	if err := q.grows(e.index); err != nil {
 		return halted(err)

@@ -21,6 +21,7 @@ type sequenceSpec struct {
 	blockMillis, minBlock, maxBlock uint32
 	mode, reset                     uint8
 	yearStarts                      uint16 // see calendar
+	reuse                           bool
 	lateMillis                      int64
 	timeZone, format, description   string
 	template                        string
@@ -59,8 +60,15 @@ func checkSettings(spec *commandv1.SequenceSpec) *Refused {
 	}
 	switch spec.GetMode() {
 	case commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, commandv1.SequenceMode_SEQUENCE_MODE_STRICT:
+		if spec.GetReuse() {
+			return invalid("reuse: expected a gapless sequence")
+		}
+	case commandv1.SequenceMode_SEQUENCE_MODE_GAPLESS:
+		if spec.GetIncrement() != 1 {
+			return invalid("increment %d: a gapless sequence counts by 1, so that no number between two others lacks an account", spec.GetIncrement())
+		}
 	default:
-		return invalid("mode %v: expected relaxed or strict", spec.GetMode())
+		return invalid("mode %v: expected relaxed, strict or gapless", spec.GetMode())
 	}
 	if refused := checkCalendar(spec); refused != nil {
 		return refused
@@ -111,7 +119,7 @@ func compact(spec *commandv1.SequenceSpec) *sequenceSpec {
 		start: spec.GetStart(), increment: spec.GetIncrement(), min: spec.GetMin(), max: spec.GetMax(),
 		blockMillis: uint32(spec.GetBlockDurationMs()), minBlock: uint32(spec.GetMinBlock()), maxBlock: uint32(spec.GetMaxBlock()),
 		mode: uint8(spec.GetMode()), reset: uint8(spec.GetReset_()), yearStarts: uint16(spec.GetYearStarts()), lateMillis: spec.GetLateMs(),
-		timeZone: spec.GetTimeZone(), format: spec.GetFormat(), description: spec.GetDescription(),
+		timeZone: spec.GetTimeZone(), format: spec.GetFormat(), description: spec.GetDescription(), reuse: spec.GetReuse(),
 		template: spec.GetTemplate(),
 	}
 }
@@ -123,6 +131,7 @@ func (s *sequenceSpec) message(name string) *commandv1.SequenceSpec {
 		Mode: commandv1.SequenceMode(s.mode), Reset_: commandv1.SequenceReset(s.reset),
 		BlockDurationMs: int64(s.blockMillis), MinBlock: uint64(s.minBlock), MaxBlock: uint64(s.maxBlock),
 		TimeZone: s.timeZone, Format: s.format, Description: s.description, YearStarts: uint32(s.yearStarts), Template: s.template, LateMs: s.lateMillis,
+		Reuse: s.reuse,
 	}
 }
 

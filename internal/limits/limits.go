@@ -20,6 +20,11 @@ const (
 	Formatted = 1000
 	// RequestIDBytes is the length of the longest request ID.
 	RequestIDBytes = 64
+	// ReservationKeys is the greatest number of keys or claims of a call about reservations, ReservationKeyBytes the length
+	// of the longest key, and ReasonBytes the length of the longest reason for which a number is void or taken.
+	ReservationKeys     = 100
+	ReservationKeyBytes = 128
+	ReasonBytes         = 256
 	// RequestBytes is the size of the largest request: a gRPC message, an HTTP body, a Redis command.
 	RequestBytes = 64 << 10
 	// CallTimeout is the time limit of a call without a deadline, in the server and in the Go client.

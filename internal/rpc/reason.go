@@ -46,6 +46,14 @@ const (
 	BackfillEnded    = "BACKFILL_ENDED"
 	BackfillPosition = "BACKFILL_POSITION"
 
+	GaplessSequence    = "GAPLESS_SEQUENCE"
+	NotGapless         = "NOT_GAPLESS"
+	ReservationsOpen   = "RESERVATIONS_OPEN"
+	StaleAttempt       = "STALE_ATTEMPT"
+	UnknownReservation = "UNKNOWN_RESERVATION"
+	AlreadySettled     = "ALREADY_SETTLED"
+	NumberUnresolved   = "NUMBER_UNRESOLVED"
+
 	SequenceFrozen        = "SEQUENCE_FROZEN"
 	RestoreUnacknowledged = "RESTORE_UNACKNOWLEDGED"
 	OldClusterAlive       = "OLD_CLUSTER_ALIVE"

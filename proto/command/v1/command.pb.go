@@ -318,6 +318,8 @@ const (
 	SequenceMode_SEQUENCE_MODE_RELAXED SequenceMode = 1
 	// The leader issues the numbers, linearizably.
 	SequenceMode_SEQUENCE_MODE_STRICT SequenceMode = 2
+	// Numbers are reserved under keys, and the state has the fate of each. Since fsm_version 3.
+	SequenceMode_SEQUENCE_MODE_GAPLESS SequenceMode = 3
 )
 
 // Enum value maps for SequenceMode.
@@ -326,11 +328,13 @@ var (
 		0: "SEQUENCE_MODE_UNSPECIFIED",
 		1: "SEQUENCE_MODE_RELAXED",
 		2: "SEQUENCE_MODE_STRICT",
+		3: "SEQUENCE_MODE_GAPLESS",
 	}
 	SequenceMode_value = map[string]int32{
 		"SEQUENCE_MODE_UNSPECIFIED": 0,
 		"SEQUENCE_MODE_RELAXED":     1,
 		"SEQUENCE_MODE_STRICT":      2,
+		"SEQUENCE_MODE_GAPLESS":     3,
 	}
 )
 
@@ -486,6 +490,20 @@ const (
 	Refusal_REFUSAL_PERIOD_CLOSED Refusal = 70
 	// The state does not know how a period ended, and the command does not say it.
 	Refusal_REFUSAL_PERIOD_UNKNOWN Refusal = 71
+	// The sequence is gapless: its numbers are reserved, and not taken from blocks.
+	Refusal_REFUSAL_GAPLESS_SEQUENCE Refusal = 26
+	// The sequence is not gapless, so it has no reservations.
+	Refusal_REFUSAL_NOT_GAPLESS Refusal = 27
+	// The sequence has its greatest number of open reservations.
+	Refusal_REFUSAL_RESERVATIONS_OPEN Refusal = 28
+	// A later attempt, or a later reservation, of the key exists.
+	Refusal_REFUSAL_STALE_ATTEMPT Refusal = 29
+	// The key has no such reservation, or it was settled too long ago.
+	Refusal_REFUSAL_UNKNOWN_RESERVATION Refusal = 30
+	// The number has another fate already.
+	Refusal_REFUSAL_ALREADY_SETTLED Refusal = 31
+	// A restore left the fate of the number unknown, and it was not resolved.
+	Refusal_REFUSAL_NUMBER_UNRESOLVED Refusal = 32
 )
 
 // Enum value maps for Refusal.
@@ -527,6 +545,13 @@ var (
 		64: "REFUSAL_BACKFILL_POSITION",
 		70: "REFUSAL_PERIOD_CLOSED",
 		71: "REFUSAL_PERIOD_UNKNOWN",
+		26: "REFUSAL_GAPLESS_SEQUENCE",
+		27: "REFUSAL_NOT_GAPLESS",
+		28: "REFUSAL_RESERVATIONS_OPEN",
+		29: "REFUSAL_STALE_ATTEMPT",
+		30: "REFUSAL_UNKNOWN_RESERVATION",
+		31: "REFUSAL_ALREADY_SETTLED",
+		32: "REFUSAL_NUMBER_UNRESOLVED",
 	}
 	Refusal_value = map[string]int32{
 		"REFUSAL_UNSPECIFIED":            0,
@@ -565,6 +590,13 @@ var (
 		"REFUSAL_BACKFILL_POSITION":      64,
 		"REFUSAL_PERIOD_CLOSED":          70,
 		"REFUSAL_PERIOD_UNKNOWN":         71,
+		"REFUSAL_GAPLESS_SEQUENCE":       26,
+		"REFUSAL_NOT_GAPLESS":            27,
+		"REFUSAL_RESERVATIONS_OPEN":      28,
+		"REFUSAL_STALE_ATTEMPT":          29,
+		"REFUSAL_UNKNOWN_RESERVATION":    30,
+		"REFUSAL_ALREADY_SETTLED":        31,
+		"REFUSAL_NUMBER_UNRESOLVED":      32,
 	}
 )
 
@@ -634,6 +666,11 @@ type Command struct {
 	//	*Command_DeleteTemplate
 	//	*Command_ResumeTemplate
 	//	*Command_BeginSequence
+	//	*Command_ReserveNumbers
+	//	*Command_ConfirmNumbers
+	//	*Command_VoidNumbers
+	//	*Command_TakeNumbers
+	//	*Command_ResolveNumbers
 	//	*Command_StartBackfill
 	//	*Command_ExtendBackfill
 	//	*Command_EndBackfill
@@ -944,6 +981,51 @@ func (x *Command) GetBeginSequence() *BeginSequence {
 	return nil
 }
 
+func (x *Command) GetReserveNumbers() *ReserveNumbers {
+	if x != nil {
+		if x, ok := x.Body.(*Command_ReserveNumbers); ok {
+			return x.ReserveNumbers
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetConfirmNumbers() *ConfirmNumbers {
+	if x != nil {
+		if x, ok := x.Body.(*Command_ConfirmNumbers); ok {
+			return x.ConfirmNumbers
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetVoidNumbers() *VoidNumbers {
+	if x != nil {
+		if x, ok := x.Body.(*Command_VoidNumbers); ok {
+			return x.VoidNumbers
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetTakeNumbers() *TakeNumbers {
+	if x != nil {
+		if x, ok := x.Body.(*Command_TakeNumbers); ok {
+			return x.TakeNumbers
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetResolveNumbers() *ResolveNumbers {
+	if x != nil {
+		if x, ok := x.Body.(*Command_ResolveNumbers); ok {
+			return x.ResolveNumbers
+		}
+	}
+	return nil
+}
+
 func (x *Command) GetStartBackfill() *StartBackfill {
 	if x != nil {
 		if x, ok := x.Body.(*Command_StartBackfill); ok {
@@ -1092,6 +1174,26 @@ type Command_BeginSequence struct {
 	BeginSequence *BeginSequence `protobuf:"bytes,44,opt,name=begin_sequence,json=beginSequence,proto3,oneof"`
 }
 
+type Command_ReserveNumbers struct {
+	ReserveNumbers *ReserveNumbers `protobuf:"bytes,50,opt,name=reserve_numbers,json=reserveNumbers,proto3,oneof"`
+}
+
+type Command_ConfirmNumbers struct {
+	ConfirmNumbers *ConfirmNumbers `protobuf:"bytes,51,opt,name=confirm_numbers,json=confirmNumbers,proto3,oneof"`
+}
+
+type Command_VoidNumbers struct {
+	VoidNumbers *VoidNumbers `protobuf:"bytes,52,opt,name=void_numbers,json=voidNumbers,proto3,oneof"`
+}
+
+type Command_TakeNumbers struct {
+	TakeNumbers *TakeNumbers `protobuf:"bytes,53,opt,name=take_numbers,json=takeNumbers,proto3,oneof"`
+}
+
+type Command_ResolveNumbers struct {
+	ResolveNumbers *ResolveNumbers `protobuf:"bytes,54,opt,name=resolve_numbers,json=resolveNumbers,proto3,oneof"`
+}
+
 type Command_StartBackfill struct {
 	StartBackfill *StartBackfill `protobuf:"bytes,60,opt,name=start_backfill,json=startBackfill,proto3,oneof"`
 }
@@ -1161,6 +1263,16 @@ func (*Command_DeleteTemplate) isCommand_Body() {}
 func (*Command_ResumeTemplate) isCommand_Body() {}
 
 func (*Command_BeginSequence) isCommand_Body() {}
+
+func (*Command_ReserveNumbers) isCommand_Body() {}
+
+func (*Command_ConfirmNumbers) isCommand_Body() {}
+
+func (*Command_VoidNumbers) isCommand_Body() {}
+
+func (*Command_TakeNumbers) isCommand_Body() {}
+
+func (*Command_ResolveNumbers) isCommand_Body() {}
 
 func (*Command_StartBackfill) isCommand_Body() {}
 
@@ -2166,7 +2278,9 @@ type SequenceSpec struct {
 	Template string `protobuf:"bytes,25,opt,name=template,proto3" json:"template,omitempty"`
 	// Since fsm_version 3. Time after the end of a period in which its numbers are still granted, in milliseconds; 0: none.
 	// Only with a reset.
-	LateMs        int64 `protobuf:"varint,23,opt,name=late_ms,json=lateMs,proto3" json:"late_ms,omitempty"`
+	LateMs int64 `protobuf:"varint,23,opt,name=late_ms,json=lateMs,proto3" json:"late_ms,omitempty"`
+	// A reservation may get a number that was voided as never committed; only in mode gapless. Since fsm_version 3.
+	Reuse         bool `protobuf:"varint,27,opt,name=reuse,proto3" json:"reuse,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2311,6 +2425,13 @@ func (x *SequenceSpec) GetLateMs() int64 {
 		return x.LateMs
 	}
 	return 0
+}
+
+func (x *SequenceSpec) GetReuse() bool {
+	if x != nil {
+		return x.Reuse
+	}
+	return false
 }
 
 // CreateSequence adds a sequence. Repeating it with the same specification, or on demand, changes nothing.
@@ -3095,6 +3216,446 @@ func (x *ReturnBlock) GetReturnKeyHash() []byte {
 	return nil
 }
 
+// ReserveNumbers reserves a number of a gapless sequence for each key. A key with an open reservation gets its number again,
+// as its next attempt; a key with a confirmed number gets that number. Since fsm_version 3.
+type ReserveNumbers struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// 1 to 100 different keys.
+	Keys []string `protobuf:"bytes,2,rep,name=keys,proto3" json:"keys,omitempty"`
+	// The generation that the proposer computed the period for.
+	Generation uint64 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
+	// As in AllocateBlock.
+	Period        int32 `protobuf:"varint,4,opt,name=period,proto3" json:"period,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReserveNumbers) Reset() {
+	*x = ReserveNumbers{}
+	mi := &file_command_v1_command_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReserveNumbers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReserveNumbers) ProtoMessage() {}
+
+func (x *ReserveNumbers) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReserveNumbers.ProtoReflect.Descriptor instead.
+func (*ReserveNumbers) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ReserveNumbers) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ReserveNumbers) GetKeys() []string {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *ReserveNumbers) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *ReserveNumbers) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+// ReservationClaim names an attempt of a reservation.
+type ReservationClaim struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Key   string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// The log index of the ReserveNumbers that drew the number.
+	Reservation uint64 `protobuf:"varint,2,opt,name=reservation,proto3" json:"reservation,omitempty"`
+	// 1 for the ReserveNumbers that drew the number, one more for each repetition.
+	Attempt       uint32 `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReservationClaim) Reset() {
+	*x = ReservationClaim{}
+	mi := &file_command_v1_command_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReservationClaim) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReservationClaim) ProtoMessage() {}
+
+func (x *ReservationClaim) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReservationClaim.ProtoReflect.Descriptor instead.
+func (*ReservationClaim) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ReservationClaim) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ReservationClaim) GetReservation() uint64 {
+	if x != nil {
+		return x.Reservation
+	}
+	return 0
+}
+
+func (x *ReservationClaim) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+// ConfirmNumbers records that the numbers of reservations are used: all of them or, if one is refused, none. Repeating it
+// changes nothing. Since fsm_version 3.
+type ConfirmNumbers struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Claims with 1 to 100 different keys.
+	Claims        []*ReservationClaim `protobuf:"bytes,2,rep,name=claims,proto3" json:"claims,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfirmNumbers) Reset() {
+	*x = ConfirmNumbers{}
+	mi := &file_command_v1_command_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmNumbers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmNumbers) ProtoMessage() {}
+
+func (x *ConfirmNumbers) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmNumbers.ProtoReflect.Descriptor instead.
+func (*ConfirmNumbers) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *ConfirmNumbers) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ConfirmNumbers) GetClaims() []*ReservationClaim {
+	if x != nil {
+		return x.Claims
+	}
+	return nil
+}
+
+// VoidNumbers records that the numbers of reservations are void: all of them or, if one is refused, none. Repeating it
+// changes nothing. Since fsm_version 3.
+type VoidNumbers struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// As in ConfirmNumbers.
+	Claims []*ReservationClaim `protobuf:"bytes,2,rep,name=claims,proto3" json:"claims,omitempty"`
+	Reason string              `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// No transaction with the numbers can be committed anymore, so that a sequence with reuse may draw them again.
+	NeverCommitted bool `protobuf:"varint,4,opt,name=never_committed,json=neverCommitted,proto3" json:"never_committed,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *VoidNumbers) Reset() {
+	*x = VoidNumbers{}
+	mi := &file_command_v1_command_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VoidNumbers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VoidNumbers) ProtoMessage() {}
+
+func (x *VoidNumbers) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VoidNumbers.ProtoReflect.Descriptor instead.
+func (*VoidNumbers) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *VoidNumbers) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *VoidNumbers) GetClaims() []*ReservationClaim {
+	if x != nil {
+		return x.Claims
+	}
+	return nil
+}
+
+func (x *VoidNumbers) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *VoidNumbers) GetNeverCommitted() bool {
+	if x != nil {
+		return x.NeverCommitted
+	}
+	return false
+}
+
+// TakeNumbers records numbers that were drawn elsewhere, so that the sequence never draws them. Since fsm_version 3.
+type TakeNumbers struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The generation that the proposer judged the period for.
+	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	// The period of the numbers; it begins with the command if it is later than the sequence's.
+	Period int32 `protobuf:"varint,3,opt,name=period,proto3" json:"period,omitempty"`
+	// The numbers [first, first + count).
+	First int64  `protobuf:"varint,4,opt,name=first,proto3" json:"first,omitempty"`
+	Count uint64 `protobuf:"varint,5,opt,name=count,proto3" json:"count,omitempty"`
+	// The reason, for display.
+	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TakeNumbers) Reset() {
+	*x = TakeNumbers{}
+	mi := &file_command_v1_command_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TakeNumbers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TakeNumbers) ProtoMessage() {}
+
+func (x *TakeNumbers) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TakeNumbers.ProtoReflect.Descriptor instead.
+func (*TakeNumbers) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *TakeNumbers) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *TakeNumbers) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *TakeNumbers) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *TakeNumbers) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *TakeNumbers) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *TakeNumbers) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// ResolveNumbers records the fate of numbers that a restore left unknown. Since fsm_version 3.
+type ResolveNumbers struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Name   string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Period int32                  `protobuf:"varint,2,opt,name=period,proto3" json:"period,omitempty"`
+	// The numbers [first, first + count), all of them unknown.
+	First int64  `protobuf:"varint,3,opt,name=first,proto3" json:"first,omitempty"`
+	Count uint64 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	// The numbers are used; otherwise they are void.
+	Used bool `protobuf:"varint,5,opt,name=used,proto3" json:"used,omitempty"`
+	// The reason of void numbers.
+	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResolveNumbers) Reset() {
+	*x = ResolveNumbers{}
+	mi := &file_command_v1_command_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResolveNumbers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResolveNumbers) ProtoMessage() {}
+
+func (x *ResolveNumbers) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResolveNumbers.ProtoReflect.Descriptor instead.
+func (*ResolveNumbers) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ResolveNumbers) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ResolveNumbers) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *ResolveNumbers) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *ResolveNumbers) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *ResolveNumbers) GetUsed() bool {
+	if x != nil {
+		return x.Used
+	}
+	return false
+}
+
+func (x *ResolveNumbers) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // CreateToken adds an API token, whose ID is the index of the command. Repeating it changes nothing.
 type CreateToken struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3117,7 +3678,7 @@ type CreateToken struct {
 
 func (x *CreateToken) Reset() {
 	*x = CreateToken{}
-	mi := &file_command_v1_command_proto_msgTypes[27]
+	mi := &file_command_v1_command_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3129,7 +3690,7 @@ func (x *CreateToken) String() string {
 func (*CreateToken) ProtoMessage() {}
 
 func (x *CreateToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[27]
+	mi := &file_command_v1_command_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3142,7 +3703,7 @@ func (x *CreateToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateToken.ProtoReflect.Descriptor instead.
 func (*CreateToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{27}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CreateToken) GetName() string {
@@ -3216,7 +3777,7 @@ type UpdateToken struct {
 
 func (x *UpdateToken) Reset() {
 	*x = UpdateToken{}
-	mi := &file_command_v1_command_proto_msgTypes[28]
+	mi := &file_command_v1_command_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3228,7 +3789,7 @@ func (x *UpdateToken) String() string {
 func (*UpdateToken) ProtoMessage() {}
 
 func (x *UpdateToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[28]
+	mi := &file_command_v1_command_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3241,7 +3802,7 @@ func (x *UpdateToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateToken.ProtoReflect.Descriptor instead.
 func (*UpdateToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{28}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *UpdateToken) GetId() uint64 {
@@ -3312,7 +3873,7 @@ type DeleteToken struct {
 
 func (x *DeleteToken) Reset() {
 	*x = DeleteToken{}
-	mi := &file_command_v1_command_proto_msgTypes[29]
+	mi := &file_command_v1_command_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3324,7 +3885,7 @@ func (x *DeleteToken) String() string {
 func (*DeleteToken) ProtoMessage() {}
 
 func (x *DeleteToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[29]
+	mi := &file_command_v1_command_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3337,7 +3898,7 @@ func (x *DeleteToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteToken.ProtoReflect.Descriptor instead.
 func (*DeleteToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{29}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DeleteToken) GetId() uint64 {
@@ -3372,7 +3933,7 @@ type ResumeSequence struct {
 
 func (x *ResumeSequence) Reset() {
 	*x = ResumeSequence{}
-	mi := &file_command_v1_command_proto_msgTypes[30]
+	mi := &file_command_v1_command_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3384,7 +3945,7 @@ func (x *ResumeSequence) String() string {
 func (*ResumeSequence) ProtoMessage() {}
 
 func (x *ResumeSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[30]
+	mi := &file_command_v1_command_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3397,7 +3958,7 @@ func (x *ResumeSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeSequence.ProtoReflect.Descriptor instead.
 func (*ResumeSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{30}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ResumeSequence) GetName() string {
@@ -3446,7 +4007,7 @@ type AcknowledgeRestore struct {
 
 func (x *AcknowledgeRestore) Reset() {
 	*x = AcknowledgeRestore{}
-	mi := &file_command_v1_command_proto_msgTypes[31]
+	mi := &file_command_v1_command_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3458,7 +4019,7 @@ func (x *AcknowledgeRestore) String() string {
 func (*AcknowledgeRestore) ProtoMessage() {}
 
 func (x *AcknowledgeRestore) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[31]
+	mi := &file_command_v1_command_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3471,7 +4032,7 @@ func (x *AcknowledgeRestore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRestore.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRestore) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{31}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *AcknowledgeRestore) GetIndex() uint64 {
@@ -3492,7 +4053,7 @@ type Lead struct {
 
 func (x *Lead) Reset() {
 	*x = Lead{}
-	mi := &file_command_v1_command_proto_msgTypes[32]
+	mi := &file_command_v1_command_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3504,7 +4065,7 @@ func (x *Lead) String() string {
 func (*Lead) ProtoMessage() {}
 
 func (x *Lead) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[32]
+	mi := &file_command_v1_command_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3517,7 +4078,7 @@ func (x *Lead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lead.ProtoReflect.Descriptor instead.
 func (*Lead) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{32}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Lead) GetNonce() []byte {
@@ -3543,7 +4104,7 @@ type Seal struct {
 
 func (x *Seal) Reset() {
 	*x = Seal{}
-	mi := &file_command_v1_command_proto_msgTypes[33]
+	mi := &file_command_v1_command_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3555,7 +4116,7 @@ func (x *Seal) String() string {
 func (*Seal) ProtoMessage() {}
 
 func (x *Seal) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[33]
+	mi := &file_command_v1_command_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3568,7 +4129,7 @@ func (x *Seal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seal.ProtoReflect.Descriptor instead.
 func (*Seal) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{33}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Seal) GetEvidence() []byte {
@@ -3604,7 +4165,7 @@ type Supersede struct {
 
 func (x *Supersede) Reset() {
 	*x = Supersede{}
-	mi := &file_command_v1_command_proto_msgTypes[34]
+	mi := &file_command_v1_command_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3616,7 +4177,7 @@ func (x *Supersede) String() string {
 func (*Supersede) ProtoMessage() {}
 
 func (x *Supersede) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[34]
+	mi := &file_command_v1_command_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3629,7 +4190,7 @@ func (x *Supersede) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Supersede.ProtoReflect.Descriptor instead.
 func (*Supersede) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{34}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Supersede) GetCluster() string {
@@ -3652,7 +4213,7 @@ type StartBackfill struct {
 
 func (x *StartBackfill) Reset() {
 	*x = StartBackfill{}
-	mi := &file_command_v1_command_proto_msgTypes[35]
+	mi := &file_command_v1_command_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3664,7 +4225,7 @@ func (x *StartBackfill) String() string {
 func (*StartBackfill) ProtoMessage() {}
 
 func (x *StartBackfill) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[35]
+	mi := &file_command_v1_command_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3677,7 +4238,7 @@ func (x *StartBackfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartBackfill.ProtoReflect.Descriptor instead.
 func (*StartBackfill) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{35}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *StartBackfill) GetLayout() string {
@@ -3711,7 +4272,7 @@ type ExtendBackfill struct {
 
 func (x *ExtendBackfill) Reset() {
 	*x = ExtendBackfill{}
-	mi := &file_command_v1_command_proto_msgTypes[36]
+	mi := &file_command_v1_command_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3723,7 +4284,7 @@ func (x *ExtendBackfill) String() string {
 func (*ExtendBackfill) ProtoMessage() {}
 
 func (x *ExtendBackfill) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[36]
+	mi := &file_command_v1_command_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3736,7 +4297,7 @@ func (x *ExtendBackfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendBackfill.ProtoReflect.Descriptor instead.
 func (*ExtendBackfill) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{36}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ExtendBackfill) GetLayout() string {
@@ -3785,7 +4346,7 @@ type EndBackfill struct {
 
 func (x *EndBackfill) Reset() {
 	*x = EndBackfill{}
-	mi := &file_command_v1_command_proto_msgTypes[37]
+	mi := &file_command_v1_command_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3797,7 +4358,7 @@ func (x *EndBackfill) String() string {
 func (*EndBackfill) ProtoMessage() {}
 
 func (x *EndBackfill) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[37]
+	mi := &file_command_v1_command_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3810,7 +4371,7 @@ func (x *EndBackfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndBackfill.ProtoReflect.Descriptor instead.
 func (*EndBackfill) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{37}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *EndBackfill) GetLayout() string {
@@ -3840,7 +4401,7 @@ type ResumeBackfill struct {
 
 func (x *ResumeBackfill) Reset() {
 	*x = ResumeBackfill{}
-	mi := &file_command_v1_command_proto_msgTypes[38]
+	mi := &file_command_v1_command_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3852,7 +4413,7 @@ func (x *ResumeBackfill) String() string {
 func (*ResumeBackfill) ProtoMessage() {}
 
 func (x *ResumeBackfill) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[38]
+	mi := &file_command_v1_command_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3865,7 +4426,7 @@ func (x *ResumeBackfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeBackfill.ProtoReflect.Descriptor instead.
 func (*ResumeBackfill) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{38}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ResumeBackfill) GetLayout() string {
@@ -3887,7 +4448,7 @@ var File_command_v1_command_proto protoreflect.FileDescriptor
 const file_command_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"\x18command/v1/command.proto\x12\n" +
-	"command.v1\"\xd5\x10\n" +
+	"command.v1\"\xa6\x13\n" +
 	"\aCommand\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1e\n" +
 	"\vclock_at_ms\x18\x02 \x01(\x03R\tclockAtMs\x12'\n" +
@@ -3922,7 +4483,12 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x0fupdate_template\x18) \x01(\v2\x1a.command.v1.UpdateTemplateH\x00R\x0eupdateTemplate\x12E\n" +
 	"\x0fdelete_template\x18* \x01(\v2\x1a.command.v1.DeleteTemplateH\x00R\x0edeleteTemplate\x12E\n" +
 	"\x0fresume_template\x18+ \x01(\v2\x1a.command.v1.ResumeTemplateH\x00R\x0eresumeTemplate\x12B\n" +
-	"\x0ebegin_sequence\x18, \x01(\v2\x19.command.v1.BeginSequenceH\x00R\rbeginSequence\x12B\n" +
+	"\x0ebegin_sequence\x18, \x01(\v2\x19.command.v1.BeginSequenceH\x00R\rbeginSequence\x12E\n" +
+	"\x0freserve_numbers\x182 \x01(\v2\x1a.command.v1.ReserveNumbersH\x00R\x0ereserveNumbers\x12E\n" +
+	"\x0fconfirm_numbers\x183 \x01(\v2\x1a.command.v1.ConfirmNumbersH\x00R\x0econfirmNumbers\x12<\n" +
+	"\fvoid_numbers\x184 \x01(\v2\x17.command.v1.VoidNumbersH\x00R\vvoidNumbers\x12<\n" +
+	"\ftake_numbers\x185 \x01(\v2\x17.command.v1.TakeNumbersH\x00R\vtakeNumbers\x12E\n" +
+	"\x0fresolve_numbers\x186 \x01(\v2\x1a.command.v1.ResolveNumbersH\x00R\x0eresolveNumbers\x12B\n" +
 	"\x0estart_backfill\x18< \x01(\v2\x19.command.v1.StartBackfillH\x00R\rstartBackfill\x12E\n" +
 	"\x0fextend_backfill\x18= \x01(\v2\x1a.command.v1.ExtendBackfillH\x00R\x0eextendBackfill\x12<\n" +
 	"\fend_backfill\x18> \x01(\v2\x17.command.v1.EndBackfillH\x00R\vendBackfill\x12E\n" +
@@ -4009,7 +4575,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\fR\x06digest\"\x1e\n" +
 	"\fRemoveMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xec\x03\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x82\x04\n" +
 	"\fSequenceSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x03R\x05start\x12\x1c\n" +
@@ -4028,7 +4594,8 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\vyear_starts\x18\x14 \x01(\rR\n" +
 	"yearStarts\x12\x1a\n" +
 	"\btemplate\x18\x19 \x01(\tR\btemplate\x12\x17\n" +
-	"\alate_ms\x18\x17 \x01(\x03R\x06lateMs\"\xb7\x01\n" +
+	"\alate_ms\x18\x17 \x01(\x03R\x06lateMs\x12\x14\n" +
+	"\x05reuse\x18\x1b \x01(\bR\x05reuse\"\xb7\x01\n" +
 	"\x0eCreateSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\x12\x16\n" +
@@ -4098,7 +4665,42 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +
 	"\x06unused\x18\x03 \x01(\x04R\x06unused\x12\x12\n" +
 	"\x04term\x18\x04 \x01(\x04R\x04term\x12&\n" +
-	"\x0freturn_key_hash\x18\x05 \x01(\fR\rreturnKeyHash\"\xb9\x01\n" +
+	"\x0freturn_key_hash\x18\x05 \x01(\fR\rreturnKeyHash\"p\n" +
+	"\x0eReserveNumbers\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04keys\x18\x02 \x03(\tR\x04keys\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x03 \x01(\x04R\n" +
+	"generation\x12\x16\n" +
+	"\x06period\x18\x04 \x01(\x05R\x06period\"`\n" +
+	"\x10ReservationClaim\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12 \n" +
+	"\vreservation\x18\x02 \x01(\x04R\vreservation\x12\x18\n" +
+	"\aattempt\x18\x03 \x01(\rR\aattempt\"Z\n" +
+	"\x0eConfirmNumbers\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
+	"\x06claims\x18\x02 \x03(\v2\x1c.command.v1.ReservationClaimR\x06claims\"\x98\x01\n" +
+	"\vVoidNumbers\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
+	"\x06claims\x18\x02 \x03(\v2\x1c.command.v1.ReservationClaimR\x06claims\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12'\n" +
+	"\x0fnever_committed\x18\x04 \x01(\bR\x0eneverCommitted\"\x9d\x01\n" +
+	"\vTakeNumbers\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
+	"generation\x12\x16\n" +
+	"\x06period\x18\x03 \x01(\x05R\x06period\x12\x14\n" +
+	"\x05first\x18\x04 \x01(\x03R\x05first\x12\x14\n" +
+	"\x05count\x18\x05 \x01(\x04R\x05count\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"\x94\x01\n" +
+	"\x0eResolveNumbers\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\x05R\x06period\x12\x14\n" +
+	"\x05first\x18\x03 \x01(\x03R\x05first\x12\x14\n" +
+	"\x05count\x18\x04 \x01(\x04R\x05count\x12\x12\n" +
+	"\x04used\x18\x05 \x01(\bR\x04used\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xb9\x01\n" +
 	"\vCreateToken\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\fR\x04hash\x12\x16\n" +
@@ -4186,11 +4788,12 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\bUpgrades\x12\x18\n" +
 	"\x14UPGRADES_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rUPGRADES_AUTO\x10\x01\x12\x13\n" +
-	"\x0fUPGRADES_MANUAL\x10\x02*b\n" +
+	"\x0fUPGRADES_MANUAL\x10\x02*}\n" +
 	"\fSequenceMode\x12\x1d\n" +
 	"\x19SEQUENCE_MODE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15SEQUENCE_MODE_RELAXED\x10\x01\x12\x18\n" +
-	"\x14SEQUENCE_MODE_STRICT\x10\x02*\xd2\x01\n" +
+	"\x14SEQUENCE_MODE_STRICT\x10\x02\x12\x19\n" +
+	"\x15SEQUENCE_MODE_GAPLESS\x10\x03*\xd2\x01\n" +
 	"\rSequenceReset\x12\x1e\n" +
 	"\x1aSEQUENCE_RESET_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
@@ -4198,7 +4801,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x15SEQUENCE_RESET_WEEKLY\x10\x05\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x1c\n" +
 	"\x18SEQUENCE_RESET_QUARTERLY\x10\x06\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xfe\a\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xcc\t\n" +
 	"\aRefusal\x12\x17\n" +
 	"\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REFUSAL_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -4236,7 +4839,14 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x16REFUSAL_BACKFILL_ENDED\x10?\x12\x1d\n" +
 	"\x19REFUSAL_BACKFILL_POSITION\x10@\x12\x19\n" +
 	"\x15REFUSAL_PERIOD_CLOSED\x10F\x12\x1a\n" +
-	"\x16REFUSAL_PERIOD_UNKNOWN\x10GB9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
+	"\x16REFUSAL_PERIOD_UNKNOWN\x10G\x12\x1c\n" +
+	"\x18REFUSAL_GAPLESS_SEQUENCE\x10\x1a\x12\x17\n" +
+	"\x13REFUSAL_NOT_GAPLESS\x10\x1b\x12\x1d\n" +
+	"\x19REFUSAL_RESERVATIONS_OPEN\x10\x1c\x12\x19\n" +
+	"\x15REFUSAL_STALE_ATTEMPT\x10\x1d\x12\x1f\n" +
+	"\x1bREFUSAL_UNKNOWN_RESERVATION\x10\x1e\x12\x1b\n" +
+	"\x17REFUSAL_ALREADY_SETTLED\x10\x1f\x12\x1d\n" +
+	"\x19REFUSAL_NUMBER_UNRESOLVED\x10 B9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
 
 var (
 	file_command_v1_command_proto_rawDescOnce sync.Once
@@ -4251,7 +4861,7 @@ func file_command_v1_command_proto_rawDescGZIP() []byte {
 }
 
 var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_command_v1_command_proto_goTypes = []any{
 	(ActorKind)(0),             // 0: command.v1.ActorKind
 	(FieldKind)(0),             // 1: command.v1.FieldKind
@@ -4288,18 +4898,24 @@ var file_command_v1_command_proto_goTypes = []any{
 	(*BeginSequence)(nil),      // 32: command.v1.BeginSequence
 	(*AllocateBlock)(nil),      // 33: command.v1.AllocateBlock
 	(*ReturnBlock)(nil),        // 34: command.v1.ReturnBlock
-	(*CreateToken)(nil),        // 35: command.v1.CreateToken
-	(*UpdateToken)(nil),        // 36: command.v1.UpdateToken
-	(*DeleteToken)(nil),        // 37: command.v1.DeleteToken
-	(*ResumeSequence)(nil),     // 38: command.v1.ResumeSequence
-	(*AcknowledgeRestore)(nil), // 39: command.v1.AcknowledgeRestore
-	(*Lead)(nil),               // 40: command.v1.Lead
-	(*Seal)(nil),               // 41: command.v1.Seal
-	(*Supersede)(nil),          // 42: command.v1.Supersede
-	(*StartBackfill)(nil),      // 43: command.v1.StartBackfill
-	(*ExtendBackfill)(nil),     // 44: command.v1.ExtendBackfill
-	(*EndBackfill)(nil),        // 45: command.v1.EndBackfill
-	(*ResumeBackfill)(nil),     // 46: command.v1.ResumeBackfill
+	(*ReserveNumbers)(nil),     // 35: command.v1.ReserveNumbers
+	(*ReservationClaim)(nil),   // 36: command.v1.ReservationClaim
+	(*ConfirmNumbers)(nil),     // 37: command.v1.ConfirmNumbers
+	(*VoidNumbers)(nil),        // 38: command.v1.VoidNumbers
+	(*TakeNumbers)(nil),        // 39: command.v1.TakeNumbers
+	(*ResolveNumbers)(nil),     // 40: command.v1.ResolveNumbers
+	(*CreateToken)(nil),        // 41: command.v1.CreateToken
+	(*UpdateToken)(nil),        // 42: command.v1.UpdateToken
+	(*DeleteToken)(nil),        // 43: command.v1.DeleteToken
+	(*ResumeSequence)(nil),     // 44: command.v1.ResumeSequence
+	(*AcknowledgeRestore)(nil), // 45: command.v1.AcknowledgeRestore
+	(*Lead)(nil),               // 46: command.v1.Lead
+	(*Seal)(nil),               // 47: command.v1.Seal
+	(*Supersede)(nil),          // 48: command.v1.Supersede
+	(*StartBackfill)(nil),      // 49: command.v1.StartBackfill
+	(*ExtendBackfill)(nil),     // 50: command.v1.ExtendBackfill
+	(*EndBackfill)(nil),        // 51: command.v1.EndBackfill
+	(*ResumeBackfill)(nil),     // 52: command.v1.ResumeBackfill
 }
 var file_command_v1_command_proto_depIdxs = []int32{
 	9,  // 0: command.v1.Command.actor:type_name -> command.v1.Actor
@@ -4317,44 +4933,51 @@ var file_command_v1_command_proto_depIdxs = []int32{
 	26, // 12: command.v1.Command.delete_sequence:type_name -> command.v1.DeleteSequence
 	33, // 13: command.v1.Command.allocate_block:type_name -> command.v1.AllocateBlock
 	34, // 14: command.v1.Command.return_block:type_name -> command.v1.ReturnBlock
-	35, // 15: command.v1.Command.create_token:type_name -> command.v1.CreateToken
-	36, // 16: command.v1.Command.update_token:type_name -> command.v1.UpdateToken
-	37, // 17: command.v1.Command.delete_token:type_name -> command.v1.DeleteToken
-	38, // 18: command.v1.Command.resume_sequence:type_name -> command.v1.ResumeSequence
-	39, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
-	40, // 20: command.v1.Command.lead:type_name -> command.v1.Lead
-	41, // 21: command.v1.Command.seal:type_name -> command.v1.Seal
-	42, // 22: command.v1.Command.supersede:type_name -> command.v1.Supersede
+	41, // 15: command.v1.Command.create_token:type_name -> command.v1.CreateToken
+	42, // 16: command.v1.Command.update_token:type_name -> command.v1.UpdateToken
+	43, // 17: command.v1.Command.delete_token:type_name -> command.v1.DeleteToken
+	44, // 18: command.v1.Command.resume_sequence:type_name -> command.v1.ResumeSequence
+	45, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
+	46, // 20: command.v1.Command.lead:type_name -> command.v1.Lead
+	47, // 21: command.v1.Command.seal:type_name -> command.v1.Seal
+	48, // 22: command.v1.Command.supersede:type_name -> command.v1.Supersede
 	28, // 23: command.v1.Command.create_template:type_name -> command.v1.CreateTemplate
 	29, // 24: command.v1.Command.update_template:type_name -> command.v1.UpdateTemplate
 	30, // 25: command.v1.Command.delete_template:type_name -> command.v1.DeleteTemplate
 	31, // 26: command.v1.Command.resume_template:type_name -> command.v1.ResumeTemplate
 	32, // 27: command.v1.Command.begin_sequence:type_name -> command.v1.BeginSequence
-	43, // 28: command.v1.Command.start_backfill:type_name -> command.v1.StartBackfill
-	44, // 29: command.v1.Command.extend_backfill:type_name -> command.v1.ExtendBackfill
-	45, // 30: command.v1.Command.end_backfill:type_name -> command.v1.EndBackfill
-	46, // 31: command.v1.Command.resume_backfill:type_name -> command.v1.ResumeBackfill
-	0,  // 32: command.v1.Actor.kind:type_name -> command.v1.ActorKind
-	1,  // 33: command.v1.Field.kind:type_name -> command.v1.FieldKind
-	10, // 34: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
-	11, // 35: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
-	14, // 36: command.v1.AcquireWorker.process:type_name -> command.v1.HolderProcess
-	2,  // 37: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
-	3,  // 38: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
-	4,  // 39: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
-	18, // 40: command.v1.SetConfig.config:type_name -> command.v1.Config
-	5,  // 41: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
-	6,  // 42: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
-	23, // 43: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
-	23, // 44: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
-	23, // 45: command.v1.TemplateSpec.settings:type_name -> command.v1.SequenceSpec
-	27, // 46: command.v1.CreateTemplate.spec:type_name -> command.v1.TemplateSpec
-	27, // 47: command.v1.UpdateTemplate.spec:type_name -> command.v1.TemplateSpec
-	48, // [48:48] is the sub-list for method output_type
-	48, // [48:48] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	35, // 28: command.v1.Command.reserve_numbers:type_name -> command.v1.ReserveNumbers
+	37, // 29: command.v1.Command.confirm_numbers:type_name -> command.v1.ConfirmNumbers
+	38, // 30: command.v1.Command.void_numbers:type_name -> command.v1.VoidNumbers
+	39, // 31: command.v1.Command.take_numbers:type_name -> command.v1.TakeNumbers
+	40, // 32: command.v1.Command.resolve_numbers:type_name -> command.v1.ResolveNumbers
+	49, // 33: command.v1.Command.start_backfill:type_name -> command.v1.StartBackfill
+	50, // 34: command.v1.Command.extend_backfill:type_name -> command.v1.ExtendBackfill
+	51, // 35: command.v1.Command.end_backfill:type_name -> command.v1.EndBackfill
+	52, // 36: command.v1.Command.resume_backfill:type_name -> command.v1.ResumeBackfill
+	0,  // 37: command.v1.Actor.kind:type_name -> command.v1.ActorKind
+	1,  // 38: command.v1.Field.kind:type_name -> command.v1.FieldKind
+	10, // 39: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
+	11, // 40: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
+	14, // 41: command.v1.AcquireWorker.process:type_name -> command.v1.HolderProcess
+	2,  // 42: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
+	3,  // 43: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
+	4,  // 44: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
+	18, // 45: command.v1.SetConfig.config:type_name -> command.v1.Config
+	5,  // 46: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
+	6,  // 47: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
+	23, // 48: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
+	23, // 49: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
+	23, // 50: command.v1.TemplateSpec.settings:type_name -> command.v1.SequenceSpec
+	27, // 51: command.v1.CreateTemplate.spec:type_name -> command.v1.TemplateSpec
+	27, // 52: command.v1.UpdateTemplate.spec:type_name -> command.v1.TemplateSpec
+	36, // 53: command.v1.ConfirmNumbers.claims:type_name -> command.v1.ReservationClaim
+	36, // 54: command.v1.VoidNumbers.claims:type_name -> command.v1.ReservationClaim
+	55, // [55:55] is the sub-list for method output_type
+	55, // [55:55] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_command_proto_init() }
@@ -4390,6 +5013,11 @@ func file_command_v1_command_proto_init() {
 		(*Command_DeleteTemplate)(nil),
 		(*Command_ResumeTemplate)(nil),
 		(*Command_BeginSequence)(nil),
+		(*Command_ReserveNumbers)(nil),
+		(*Command_ConfirmNumbers)(nil),
+		(*Command_VoidNumbers)(nil),
+		(*Command_TakeNumbers)(nil),
+		(*Command_ResolveNumbers)(nil),
 		(*Command_StartBackfill)(nil),
 		(*Command_ExtendBackfill)(nil),
 		(*Command_EndBackfill)(nil),
@@ -4398,15 +5026,15 @@ func file_command_v1_command_proto_init() {
 	file_command_v1_command_proto_msgTypes[16].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[17].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[25].OneofWrappers = []any{}
-	file_command_v1_command_proto_msgTypes[30].OneofWrappers = []any{}
-	file_command_v1_command_proto_msgTypes[38].OneofWrappers = []any{}
+	file_command_v1_command_proto_msgTypes[36].OneofWrappers = []any{}
+	file_command_v1_command_proto_msgTypes[44].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_command_proto_rawDesc), len(file_command_v1_command_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   39,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

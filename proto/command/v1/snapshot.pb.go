@@ -24,6 +24,69 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// FateKind is the fate of a number that was drawn.
+type FateKind int32
+
+const (
+	FateKind_FATE_KIND_UNSPECIFIED FateKind = 0
+	// Reserved, and neither confirmed nor void.
+	FateKind_FATE_KIND_OPEN FateKind = 1
+	// Confirmed after it was void. Other confirmed numbers have no SnapshotFate.
+	FateKind_FATE_KIND_CONFIRMED FateKind = 2
+	FateKind_FATE_KIND_VOID      FateKind = 3
+	// Drawn elsewhere.
+	FateKind_FATE_KIND_TAKEN FateKind = 4
+	// A restore left open what became of the number.
+	FateKind_FATE_KIND_UNKNOWN FateKind = 5
+)
+
+// Enum value maps for FateKind.
+var (
+	FateKind_name = map[int32]string{
+		0: "FATE_KIND_UNSPECIFIED",
+		1: "FATE_KIND_OPEN",
+		2: "FATE_KIND_CONFIRMED",
+		3: "FATE_KIND_VOID",
+		4: "FATE_KIND_TAKEN",
+		5: "FATE_KIND_UNKNOWN",
+	}
+	FateKind_value = map[string]int32{
+		"FATE_KIND_UNSPECIFIED": 0,
+		"FATE_KIND_OPEN":        1,
+		"FATE_KIND_CONFIRMED":   2,
+		"FATE_KIND_VOID":        3,
+		"FATE_KIND_TAKEN":       4,
+		"FATE_KIND_UNKNOWN":     5,
+	}
+)
+
+func (x FateKind) Enum() *FateKind {
+	p := new(FateKind)
+	*p = x
+	return p
+}
+
+func (x FateKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FateKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_command_v1_snapshot_proto_enumTypes[0].Descriptor()
+}
+
+func (FateKind) Type() protoreflect.EnumType {
+	return &file_command_v1_snapshot_proto_enumTypes[0]
+}
+
+func (x FateKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FateKind.Descriptor instead.
+func (FateKind) EnumDescriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{0}
+}
+
 // SnapshotRecord is one record of a snapshot.
 type SnapshotRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -41,6 +104,9 @@ type SnapshotRecord struct {
 	//	*SnapshotRecord_Leadership
 	//	*SnapshotRecord_Clock
 	//	*SnapshotRecord_Template
+	//	*SnapshotRecord_Period
+	//	*SnapshotRecord_Fate
+	//	*SnapshotRecord_Reservation
 	//	*SnapshotRecord_Past
 	//	*SnapshotRecord_Backfill
 	Body          isSnapshotRecord_Body `protobuf_oneof:"body"`
@@ -193,6 +259,33 @@ func (x *SnapshotRecord) GetTemplate() *SnapshotTemplate {
 	return nil
 }
 
+func (x *SnapshotRecord) GetPeriod() *SnapshotPeriod {
+	if x != nil {
+		if x, ok := x.Body.(*SnapshotRecord_Period); ok {
+			return x.Period
+		}
+	}
+	return nil
+}
+
+func (x *SnapshotRecord) GetFate() *SnapshotFate {
+	if x != nil {
+		if x, ok := x.Body.(*SnapshotRecord_Fate); ok {
+			return x.Fate
+		}
+	}
+	return nil
+}
+
+func (x *SnapshotRecord) GetReservation() *SnapshotReservation {
+	if x != nil {
+		if x, ok := x.Body.(*SnapshotRecord_Reservation); ok {
+			return x.Reservation
+		}
+	}
+	return nil
+}
+
 func (x *SnapshotRecord) GetPast() *SnapshotPast {
 	if x != nil {
 		if x, ok := x.Body.(*SnapshotRecord_Past); ok {
@@ -263,6 +356,18 @@ type SnapshotRecord_Template struct {
 	Template *SnapshotTemplate `protobuf:"bytes,20,opt,name=template,proto3,oneof"`
 }
 
+type SnapshotRecord_Period struct {
+	Period *SnapshotPeriod `protobuf:"bytes,25,opt,name=period,proto3,oneof"`
+}
+
+type SnapshotRecord_Fate struct {
+	Fate *SnapshotFate `protobuf:"bytes,26,opt,name=fate,proto3,oneof"`
+}
+
+type SnapshotRecord_Reservation struct {
+	Reservation *SnapshotReservation `protobuf:"bytes,27,opt,name=reservation,proto3,oneof"`
+}
+
 type SnapshotRecord_Past struct {
 	Past *SnapshotPast `protobuf:"bytes,35,opt,name=past,proto3,oneof"`
 }
@@ -294,6 +399,12 @@ func (*SnapshotRecord_Leadership) isSnapshotRecord_Body() {}
 func (*SnapshotRecord_Clock) isSnapshotRecord_Body() {}
 
 func (*SnapshotRecord_Template) isSnapshotRecord_Body() {}
+
+func (*SnapshotRecord_Period) isSnapshotRecord_Body() {}
+
+func (*SnapshotRecord_Fate) isSnapshotRecord_Body() {}
+
+func (*SnapshotRecord_Reservation) isSnapshotRecord_Body() {}
 
 func (*SnapshotRecord_Past) isSnapshotRecord_Body() {}
 
@@ -1687,6 +1798,323 @@ func (x *SnapshotEnded) GetFrozen() bool {
 	return false
 }
 
+// SnapshotPeriod is a period of a gapless sequence in which a number has a fate. The periods of a sequence follow it, in
+// ascending order. The numbers [first, next) that no SnapshotFate covers are confirmed.
+type SnapshotPeriod struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Period int32                  `protobuf:"varint,1,opt,name=period,proto3" json:"period,omitempty"`
+	// The first number of the period, and the one that the next reservation draws, unless it has a fate.
+	First int64 `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"`
+	Next  int64 `protobuf:"varint,3,opt,name=next,proto3" json:"next,omitempty"`
+	// A restore ended the record of the period: an earlier cluster may have drawn numbers from next on.
+	Cut           bool `protobuf:"varint,4,opt,name=cut,proto3" json:"cut,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotPeriod) Reset() {
+	*x = SnapshotPeriod{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotPeriod) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotPeriod) ProtoMessage() {}
+
+func (x *SnapshotPeriod) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotPeriod.ProtoReflect.Descriptor instead.
+func (*SnapshotPeriod) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SnapshotPeriod) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *SnapshotPeriod) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *SnapshotPeriod) GetNext() int64 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
+func (x *SnapshotPeriod) GetCut() bool {
+	if x != nil {
+		return x.Cut
+	}
+	return false
+}
+
+// SnapshotFate is the fate of the numbers [first, first + count) of the period before it; in ascending order.
+type SnapshotFate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	First int64                  `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
+	Count uint64                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	Kind  FateKind               `protobuf:"varint,3,opt,name=kind,proto3,enum=command.v1.FateKind" json:"kind,omitempty"`
+	// The key whose reservation has the number; only of an open number, and of an unknown one that was open.
+	Key string `protobuf:"bytes,4,opt,name=key,proto3" json:"key,omitempty"`
+	// Count of the times that the number was void, and the last reason; of a taken number, the reason of TakeNumbers.
+	Voids  uint32 `protobuf:"varint,5,opt,name=voids,proto3" json:"voids,omitempty"`
+	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The number may be reserved again while the period is the sequence's.
+	Reusable bool `protobuf:"varint,7,opt,name=reusable,proto3" json:"reusable,omitempty"`
+	// The log index, the time in Unix milliseconds and the actor of the command that gave the number its fate. A restore that
+	// leaves it unknown changes none of them. judged_at of the actor is 0.
+	Index         uint64 `protobuf:"varint,8,opt,name=index,proto3" json:"index,omitempty"`
+	AtMs          int64  `protobuf:"varint,9,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	Actor         *Actor `protobuf:"bytes,10,opt,name=actor,proto3" json:"actor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotFate) Reset() {
+	*x = SnapshotFate{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotFate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotFate) ProtoMessage() {}
+
+func (x *SnapshotFate) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotFate.ProtoReflect.Descriptor instead.
+func (*SnapshotFate) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *SnapshotFate) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *SnapshotFate) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *SnapshotFate) GetKind() FateKind {
+	if x != nil {
+		return x.Kind
+	}
+	return FateKind_FATE_KIND_UNSPECIFIED
+}
+
+func (x *SnapshotFate) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *SnapshotFate) GetVoids() uint32 {
+	if x != nil {
+		return x.Voids
+	}
+	return 0
+}
+
+func (x *SnapshotFate) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *SnapshotFate) GetReusable() bool {
+	if x != nil {
+		return x.Reusable
+	}
+	return false
+}
+
+func (x *SnapshotFate) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *SnapshotFate) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
+func (x *SnapshotFate) GetActor() *Actor {
+	if x != nil {
+		return x.Actor
+	}
+	return nil
+}
+
+// SnapshotReservation is a key of a gapless sequence that is remembered, with its last reservation. The keys of a sequence
+// follow its periods, in ascending order.
+type SnapshotReservation struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Key    string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Period int32                  `protobuf:"varint,2,opt,name=period,proto3" json:"period,omitempty"`
+	Number int64                  `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
+	// As in ReservationClaim, as is the attempt.
+	Reservation uint64 `protobuf:"varint,4,opt,name=reservation,proto3" json:"reservation,omitempty"`
+	Attempt     uint32 `protobuf:"varint,5,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// FATE_KIND_OPEN, FATE_KIND_CONFIRMED, FATE_KIND_VOID or FATE_KIND_UNKNOWN.
+	State FateKind `protobuf:"varint,6,opt,name=state,proto3,enum=command.v1.FateKind" json:"state,omitempty"`
+	// Time of the first attempt; Unix milliseconds.
+	ReservedAtMs int64 `protobuf:"varint,7,opt,name=reserved_at_ms,json=reservedAtMs,proto3" json:"reserved_at_ms,omitempty"`
+	// The actor of the last attempt. judged_at is 0.
+	Holder *Actor `protobuf:"bytes,8,opt,name=holder,proto3" json:"holder,omitempty"`
+	// The log index and the time, in Unix milliseconds, at which the number was confirmed or void; 0 before.
+	SettledIndex  uint64 `protobuf:"varint,9,opt,name=settled_index,json=settledIndex,proto3" json:"settled_index,omitempty"`
+	SettledAtMs   int64  `protobuf:"varint,10,opt,name=settled_at_ms,json=settledAtMs,proto3" json:"settled_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotReservation) Reset() {
+	*x = SnapshotReservation{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotReservation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotReservation) ProtoMessage() {}
+
+func (x *SnapshotReservation) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotReservation.ProtoReflect.Descriptor instead.
+func (*SnapshotReservation) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *SnapshotReservation) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *SnapshotReservation) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *SnapshotReservation) GetNumber() int64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *SnapshotReservation) GetReservation() uint64 {
+	if x != nil {
+		return x.Reservation
+	}
+	return 0
+}
+
+func (x *SnapshotReservation) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *SnapshotReservation) GetState() FateKind {
+	if x != nil {
+		return x.State
+	}
+	return FateKind_FATE_KIND_UNSPECIFIED
+}
+
+func (x *SnapshotReservation) GetReservedAtMs() int64 {
+	if x != nil {
+		return x.ReservedAtMs
+	}
+	return 0
+}
+
+func (x *SnapshotReservation) GetHolder() *Actor {
+	if x != nil {
+		return x.Holder
+	}
+	return nil
+}
+
+func (x *SnapshotReservation) GetSettledIndex() uint64 {
+	if x != nil {
+		return x.SettledIndex
+	}
+	return 0
+}
+
+func (x *SnapshotReservation) GetSettledAtMs() int64 {
+	if x != nil {
+		return x.SettledAtMs
+	}
+	return 0
+}
+
 // SnapshotAnswer is the answer to a request with an ID, oldest first.
 type SnapshotAnswer struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -1709,7 +2137,7 @@ type SnapshotAnswer struct {
 
 func (x *SnapshotAnswer) Reset() {
 	*x = SnapshotAnswer{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[15]
+	mi := &file_command_v1_snapshot_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1721,7 +2149,7 @@ func (x *SnapshotAnswer) String() string {
 func (*SnapshotAnswer) ProtoMessage() {}
 
 func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[15]
+	mi := &file_command_v1_snapshot_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1734,7 +2162,7 @@ func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotAnswer.ProtoReflect.Descriptor instead.
 func (*SnapshotAnswer) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{15}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SnapshotAnswer) GetSequence() string {
@@ -1820,7 +2248,7 @@ type SnapshotLeadership struct {
 
 func (x *SnapshotLeadership) Reset() {
 	*x = SnapshotLeadership{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[16]
+	mi := &file_command_v1_snapshot_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1832,7 +2260,7 @@ func (x *SnapshotLeadership) String() string {
 func (*SnapshotLeadership) ProtoMessage() {}
 
 func (x *SnapshotLeadership) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[16]
+	mi := &file_command_v1_snapshot_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1845,7 +2273,7 @@ func (x *SnapshotLeadership) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotLeadership.ProtoReflect.Descriptor instead.
 func (*SnapshotLeadership) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{16}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SnapshotLeadership) GetIndex() uint64 {
@@ -1880,7 +2308,7 @@ type SnapshotClock struct {
 
 func (x *SnapshotClock) Reset() {
 	*x = SnapshotClock{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[17]
+	mi := &file_command_v1_snapshot_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +2320,7 @@ func (x *SnapshotClock) String() string {
 func (*SnapshotClock) ProtoMessage() {}
 
 func (x *SnapshotClock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[17]
+	mi := &file_command_v1_snapshot_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +2333,7 @@ func (x *SnapshotClock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotClock.ProtoReflect.Descriptor instead.
 func (*SnapshotClock) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{17}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SnapshotClock) GetIndex() uint64 {
@@ -1935,7 +2363,7 @@ type SnapshotEnd struct {
 
 func (x *SnapshotEnd) Reset() {
 	*x = SnapshotEnd{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[18]
+	mi := &file_command_v1_snapshot_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1947,7 +2375,7 @@ func (x *SnapshotEnd) String() string {
 func (*SnapshotEnd) ProtoMessage() {}
 
 func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[18]
+	mi := &file_command_v1_snapshot_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1960,7 +2388,7 @@ func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotEnd.ProtoReflect.Descriptor instead.
 func (*SnapshotEnd) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{18}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SnapshotEnd) GetRecords() uint64 {
@@ -1982,7 +2410,7 @@ var File_command_v1_snapshot_proto protoreflect.FileDescriptor
 const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"\x19command/v1/snapshot.proto\x12\n" +
-	"command.v1\x1a\x18command/v1/command.proto\"\xa2\x06\n" +
+	"command.v1\x1a\x18command/v1/command.proto\"\xcd\a\n" +
 	"\x0eSnapshotRecord\x12.\n" +
 	"\x04meta\x18\x01 \x01(\v2\x18.command.v1.SnapshotMetaH\x00R\x04meta\x124\n" +
 	"\x06layout\x18\x02 \x01(\v2\x1a.command.v1.SnapshotLayoutH\x00R\x06layout\x124\n" +
@@ -1998,7 +2426,10 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	" \x01(\v2\x1e.command.v1.SnapshotLeadershipH\x00R\n" +
 	"leadership\x121\n" +
 	"\x05clock\x18\v \x01(\v2\x19.command.v1.SnapshotClockH\x00R\x05clock\x12:\n" +
-	"\btemplate\x18\x14 \x01(\v2\x1c.command.v1.SnapshotTemplateH\x00R\btemplate\x12.\n" +
+	"\btemplate\x18\x14 \x01(\v2\x1c.command.v1.SnapshotTemplateH\x00R\btemplate\x124\n" +
+	"\x06period\x18\x19 \x01(\v2\x1a.command.v1.SnapshotPeriodH\x00R\x06period\x12.\n" +
+	"\x04fate\x18\x1a \x01(\v2\x18.command.v1.SnapshotFateH\x00R\x04fate\x12C\n" +
+	"\vreservation\x18\x1b \x01(\v2\x1f.command.v1.SnapshotReservationH\x00R\vreservation\x12.\n" +
 	"\x04past\x18# \x01(\v2\x18.command.v1.SnapshotPastH\x00R\x04past\x12:\n" +
 	"\bbackfill\x18$ \x01(\v2\x1c.command.v1.SnapshotBackfillH\x00R\bbackfillB\x06\n" +
 	"\x04body\"\x9b\x03\n" +
@@ -2142,7 +2573,36 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x04high\x18\x04 \x01(\x03H\x01R\x04high\x88\x01\x01\x12\x16\n" +
 	"\x06frozen\x18\x05 \x01(\bR\x06frozenB\x06\n" +
 	"\x04_lowB\a\n" +
-	"\x05_high\"\xa7\x02\n" +
+	"\x05_high\"d\n" +
+	"\x0eSnapshotPeriod\x12\x16\n" +
+	"\x06period\x18\x01 \x01(\x05R\x06period\x12\x14\n" +
+	"\x05first\x18\x02 \x01(\x03R\x05first\x12\x12\n" +
+	"\x04next\x18\x03 \x01(\x03R\x04next\x12\x10\n" +
+	"\x03cut\x18\x04 \x01(\bR\x03cut\"\x94\x02\n" +
+	"\fSnapshotFate\x12\x14\n" +
+	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\x12(\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x14.command.v1.FateKindR\x04kind\x12\x10\n" +
+	"\x03key\x18\x04 \x01(\tR\x03key\x12\x14\n" +
+	"\x05voids\x18\x05 \x01(\rR\x05voids\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x1a\n" +
+	"\breusable\x18\a \x01(\bR\breusable\x12\x14\n" +
+	"\x05index\x18\b \x01(\x04R\x05index\x12\x13\n" +
+	"\x05at_ms\x18\t \x01(\x03R\x04atMs\x12'\n" +
+	"\x05actor\x18\n" +
+	" \x01(\v2\x11.command.v1.ActorR\x05actor\"\xd9\x02\n" +
+	"\x13SnapshotReservation\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\x05R\x06period\x12\x16\n" +
+	"\x06number\x18\x03 \x01(\x03R\x06number\x12 \n" +
+	"\vreservation\x18\x04 \x01(\x04R\vreservation\x12\x18\n" +
+	"\aattempt\x18\x05 \x01(\rR\aattempt\x12*\n" +
+	"\x05state\x18\x06 \x01(\x0e2\x14.command.v1.FateKindR\x05state\x12$\n" +
+	"\x0ereserved_at_ms\x18\a \x01(\x03R\freservedAtMs\x12)\n" +
+	"\x06holder\x18\b \x01(\v2\x11.command.v1.ActorR\x06holder\x12#\n" +
+	"\rsettled_index\x18\t \x01(\x04R\fsettledIndex\x12\"\n" +
+	"\rsettled_at_ms\x18\n" +
+	" \x01(\x03R\vsettledAtMs\"\xa7\x02\n" +
 	"\x0eSnapshotAnswer\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x1d\n" +
@@ -2168,7 +2628,14 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x04hash\x18\x02 \x01(\fR\x04hash\"?\n" +
 	"\vSnapshotEnd\x12\x18\n" +
 	"\arecords\x18\x01 \x01(\x04R\arecords\x12\x16\n" +
-	"\x06digest\x18\x02 \x01(\fR\x06digestB9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
+	"\x06digest\x18\x02 \x01(\fR\x06digest*\x92\x01\n" +
+	"\bFateKind\x12\x19\n" +
+	"\x15FATE_KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eFATE_KIND_OPEN\x10\x01\x12\x17\n" +
+	"\x13FATE_KIND_CONFIRMED\x10\x02\x12\x12\n" +
+	"\x0eFATE_KIND_VOID\x10\x03\x12\x13\n" +
+	"\x0fFATE_KIND_TAKEN\x10\x04\x12\x15\n" +
+	"\x11FATE_KIND_UNKNOWN\x10\x05B9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
 
 var (
 	file_command_v1_snapshot_proto_rawDescOnce sync.Once
@@ -2182,63 +2649,76 @@ func file_command_v1_snapshot_proto_rawDescGZIP() []byte {
 	return file_command_v1_snapshot_proto_rawDescData
 }
 
-var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_command_v1_snapshot_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_command_v1_snapshot_proto_goTypes = []any{
-	(*SnapshotRecord)(nil),        // 0: command.v1.SnapshotRecord
-	(*SnapshotMeta)(nil),          // 1: command.v1.SnapshotMeta
-	(*Sealed)(nil),                // 2: command.v1.Sealed
-	(*Restored)(nil),              // 3: command.v1.Restored
-	(*OldMember)(nil),             // 4: command.v1.OldMember
-	(*SnapshotLayout)(nil),        // 5: command.v1.SnapshotLayout
-	(*SnapshotPast)(nil),          // 6: command.v1.SnapshotPast
-	(*SnapshotBackfill)(nil),      // 7: command.v1.SnapshotBackfill
-	(*SnapshotWorker)(nil),        // 8: command.v1.SnapshotWorker
-	(*SnapshotGrant)(nil),         // 9: command.v1.SnapshotGrant
-	(*SnapshotRemovedMember)(nil), // 10: command.v1.SnapshotRemovedMember
-	(*SnapshotToken)(nil),         // 11: command.v1.SnapshotToken
-	(*SnapshotTemplate)(nil),      // 12: command.v1.SnapshotTemplate
-	(*SnapshotSequence)(nil),      // 13: command.v1.SnapshotSequence
-	(*SnapshotEnded)(nil),         // 14: command.v1.SnapshotEnded
-	(*SnapshotAnswer)(nil),        // 15: command.v1.SnapshotAnswer
-	(*SnapshotLeadership)(nil),    // 16: command.v1.SnapshotLeadership
-	(*SnapshotClock)(nil),         // 17: command.v1.SnapshotClock
-	(*SnapshotEnd)(nil),           // 18: command.v1.SnapshotEnd
-	(*Config)(nil),                // 19: command.v1.Config
-	(*LayoutSpec)(nil),            // 20: command.v1.LayoutSpec
-	(*HolderProcess)(nil),         // 21: command.v1.HolderProcess
-	(*TemplateSpec)(nil),          // 22: command.v1.TemplateSpec
-	(*SequenceSpec)(nil),          // 23: command.v1.SequenceSpec
+	(FateKind)(0),                 // 0: command.v1.FateKind
+	(*SnapshotRecord)(nil),        // 1: command.v1.SnapshotRecord
+	(*SnapshotMeta)(nil),          // 2: command.v1.SnapshotMeta
+	(*Sealed)(nil),                // 3: command.v1.Sealed
+	(*Restored)(nil),              // 4: command.v1.Restored
+	(*OldMember)(nil),             // 5: command.v1.OldMember
+	(*SnapshotLayout)(nil),        // 6: command.v1.SnapshotLayout
+	(*SnapshotPast)(nil),          // 7: command.v1.SnapshotPast
+	(*SnapshotBackfill)(nil),      // 8: command.v1.SnapshotBackfill
+	(*SnapshotWorker)(nil),        // 9: command.v1.SnapshotWorker
+	(*SnapshotGrant)(nil),         // 10: command.v1.SnapshotGrant
+	(*SnapshotRemovedMember)(nil), // 11: command.v1.SnapshotRemovedMember
+	(*SnapshotToken)(nil),         // 12: command.v1.SnapshotToken
+	(*SnapshotTemplate)(nil),      // 13: command.v1.SnapshotTemplate
+	(*SnapshotSequence)(nil),      // 14: command.v1.SnapshotSequence
+	(*SnapshotEnded)(nil),         // 15: command.v1.SnapshotEnded
+	(*SnapshotPeriod)(nil),        // 16: command.v1.SnapshotPeriod
+	(*SnapshotFate)(nil),          // 17: command.v1.SnapshotFate
+	(*SnapshotReservation)(nil),   // 18: command.v1.SnapshotReservation
+	(*SnapshotAnswer)(nil),        // 19: command.v1.SnapshotAnswer
+	(*SnapshotLeadership)(nil),    // 20: command.v1.SnapshotLeadership
+	(*SnapshotClock)(nil),         // 21: command.v1.SnapshotClock
+	(*SnapshotEnd)(nil),           // 22: command.v1.SnapshotEnd
+	(*Config)(nil),                // 23: command.v1.Config
+	(*LayoutSpec)(nil),            // 24: command.v1.LayoutSpec
+	(*HolderProcess)(nil),         // 25: command.v1.HolderProcess
+	(*TemplateSpec)(nil),          // 26: command.v1.TemplateSpec
+	(*SequenceSpec)(nil),          // 27: command.v1.SequenceSpec
+	(*Actor)(nil),                 // 28: command.v1.Actor
 }
 var file_command_v1_snapshot_proto_depIdxs = []int32{
-	1,  // 0: command.v1.SnapshotRecord.meta:type_name -> command.v1.SnapshotMeta
-	5,  // 1: command.v1.SnapshotRecord.layout:type_name -> command.v1.SnapshotLayout
-	8,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
-	9,  // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
-	10, // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
-	18, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
-	13, // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
-	15, // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
-	11, // 8: command.v1.SnapshotRecord.token:type_name -> command.v1.SnapshotToken
-	16, // 9: command.v1.SnapshotRecord.leadership:type_name -> command.v1.SnapshotLeadership
-	17, // 10: command.v1.SnapshotRecord.clock:type_name -> command.v1.SnapshotClock
-	12, // 11: command.v1.SnapshotRecord.template:type_name -> command.v1.SnapshotTemplate
-	6,  // 12: command.v1.SnapshotRecord.past:type_name -> command.v1.SnapshotPast
-	7,  // 13: command.v1.SnapshotRecord.backfill:type_name -> command.v1.SnapshotBackfill
-	19, // 14: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
-	3,  // 15: command.v1.SnapshotMeta.restored:type_name -> command.v1.Restored
-	2,  // 16: command.v1.SnapshotMeta.sealed:type_name -> command.v1.Sealed
-	4,  // 17: command.v1.Restored.old_members:type_name -> command.v1.OldMember
-	20, // 18: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
-	21, // 19: command.v1.SnapshotWorker.process:type_name -> command.v1.HolderProcess
-	21, // 20: command.v1.SnapshotGrant.process:type_name -> command.v1.HolderProcess
-	22, // 21: command.v1.SnapshotTemplate.spec:type_name -> command.v1.TemplateSpec
-	23, // 22: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
-	14, // 23: command.v1.SnapshotSequence.ended:type_name -> command.v1.SnapshotEnded
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	2,  // 0: command.v1.SnapshotRecord.meta:type_name -> command.v1.SnapshotMeta
+	6,  // 1: command.v1.SnapshotRecord.layout:type_name -> command.v1.SnapshotLayout
+	9,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
+	10, // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
+	11, // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
+	22, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
+	14, // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
+	19, // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
+	12, // 8: command.v1.SnapshotRecord.token:type_name -> command.v1.SnapshotToken
+	20, // 9: command.v1.SnapshotRecord.leadership:type_name -> command.v1.SnapshotLeadership
+	21, // 10: command.v1.SnapshotRecord.clock:type_name -> command.v1.SnapshotClock
+	13, // 11: command.v1.SnapshotRecord.template:type_name -> command.v1.SnapshotTemplate
+	16, // 12: command.v1.SnapshotRecord.period:type_name -> command.v1.SnapshotPeriod
+	17, // 13: command.v1.SnapshotRecord.fate:type_name -> command.v1.SnapshotFate
+	18, // 14: command.v1.SnapshotRecord.reservation:type_name -> command.v1.SnapshotReservation
+	7,  // 15: command.v1.SnapshotRecord.past:type_name -> command.v1.SnapshotPast
+	8,  // 16: command.v1.SnapshotRecord.backfill:type_name -> command.v1.SnapshotBackfill
+	23, // 17: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
+	4,  // 18: command.v1.SnapshotMeta.restored:type_name -> command.v1.Restored
+	3,  // 19: command.v1.SnapshotMeta.sealed:type_name -> command.v1.Sealed
+	5,  // 20: command.v1.Restored.old_members:type_name -> command.v1.OldMember
+	24, // 21: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
+	25, // 22: command.v1.SnapshotWorker.process:type_name -> command.v1.HolderProcess
+	25, // 23: command.v1.SnapshotGrant.process:type_name -> command.v1.HolderProcess
+	26, // 24: command.v1.SnapshotTemplate.spec:type_name -> command.v1.TemplateSpec
+	27, // 25: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
+	15, // 26: command.v1.SnapshotSequence.ended:type_name -> command.v1.SnapshotEnded
+	0,  // 27: command.v1.SnapshotFate.kind:type_name -> command.v1.FateKind
+	28, // 28: command.v1.SnapshotFate.actor:type_name -> command.v1.Actor
+	0,  // 29: command.v1.SnapshotReservation.state:type_name -> command.v1.FateKind
+	28, // 30: command.v1.SnapshotReservation.holder:type_name -> command.v1.Actor
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_snapshot_proto_init() }
@@ -2260,6 +2740,9 @@ func file_command_v1_snapshot_proto_init() {
 		(*SnapshotRecord_Leadership)(nil),
 		(*SnapshotRecord_Clock)(nil),
 		(*SnapshotRecord_Template)(nil),
+		(*SnapshotRecord_Period)(nil),
+		(*SnapshotRecord_Fate)(nil),
+		(*SnapshotRecord_Reservation)(nil),
 		(*SnapshotRecord_Past)(nil),
 		(*SnapshotRecord_Backfill)(nil),
 	}
@@ -2271,13 +2754,14 @@ func file_command_v1_snapshot_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_snapshot_proto_rawDesc), len(file_command_v1_snapshot_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   19,
+			NumEnums:      1,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_command_v1_snapshot_proto_goTypes,
 		DependencyIndexes: file_command_v1_snapshot_proto_depIdxs,
+		EnumInfos:         file_command_v1_snapshot_proto_enumTypes,
 		MessageInfos:      file_command_v1_snapshot_proto_msgTypes,
 	}.Build()
 	File_command_v1_snapshot_proto = out.File
