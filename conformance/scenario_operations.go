@@ -144,6 +144,25 @@ func strict(p *player) error {
 	if want := time.Now().In(tokyo).Format("2006") + "-01-01"; n.First != "1" || n.Period != want {
 		return fmt.Errorf("%+v of a yearly sequence, want 1 of %s", n, want)
 	}
+	return fiscal(p, tokyo)
+}
+
+// fiscal takes a number of a fiscal year, which begins in April in Tokyo.
+func fiscal(p *player, tokyo *time.Location) error {
+	name := p.unique("fiscal")
+	if err := p.call("create", args{
+		"client": "c", "sequence": name, "mode": "strict", "reset": "yearly", "year_starts": "04-01", "zone": "Asia/Tokyo", "format": "{fy:yyyy-yy}/{seq:03}",
+	}, nil); err != nil {
+		return err
+	}
+	var n numbering
+	if err := p.call("numbers", args{"client": "c", "sequence": name, "count": 1}, &n); err != nil {
+		return err
+	}
+	begins := time.Now().In(tokyo).AddDate(0, -3, 0).Year()
+	if want := fmt.Sprintf("%d-%02d/001", begins, (begins+1)%100); n.Period != fmt.Sprintf("%d-04-01", begins) || len(n.Texts) != 1 || n.Texts[0] != want {
+		return fmt.Errorf("%+v of a fiscal year, want %s", n, want)
+	}
 	return nil
 }
 

@@ -398,14 +398,21 @@ func (d *driver) take(ctx context.Context, a params) (any, error) {
 	return idList{texts(all)}, nil
 }
 
-var resets = map[string]sequence.Reset{"": sequence.ResetNone, "none": sequence.ResetNone, "daily": sequence.ResetDaily, "monthly": sequence.ResetMonthly, "yearly": sequence.ResetYearly}
+var resets = map[string]sequence.Reset{
+	"": sequence.ResetNone, "none": sequence.ResetNone, "daily": sequence.ResetDaily, "weekly": sequence.ResetWeekly,
+	"monthly": sequence.ResetMonthly, "quarterly": sequence.ResetQuarterly, "yearly": sequence.ResetYearly,
+}
 
 func (d *driver) create(ctx context.Context, a params) error {
 	c, err := find(d, d.clients, a.Client)
 	if err != nil {
 		return err
 	}
-	spec := client.SequenceSpec{Name: a.Sequence, Start: a.Start, Increment: a.Step, Format: a.Format, Reset: resets[a.Reset], TimeZone: a.Zone}
+	starts, err := sequence.ParseYearStart(a.YearStarts)
+	if err != nil {
+		return err
+	}
+	spec := client.SequenceSpec{Name: a.Sequence, Start: a.Start, Increment: a.Step, Format: a.Format, Reset: resets[a.Reset], YearStarts: starts, TimeZone: a.Zone}
 	spec.Mode = client.ModeStrict
 	if a.Mode == "relaxed" {
 		spec.Mode = client.ModeRelaxed

@@ -37,6 +37,7 @@ type params struct {
 	Format     string   `json:"format"`
 	Reset      string   `json:"reset"`
 	Zone       string   `json:"zone"`
+	YearStarts string   `json:"year_starts"`
 	RequestID  string   `json:"request_id"`
 	Blocks     string   `json:"blocks"`
 	Kind       string   `json:"kind"`

@@ -150,6 +150,8 @@ class Operations:
         if args.get("step") is not None:
             numeric["increment"] = int(args["step"])
         other = {k: args[k] for k in ("mode", "format", "reset") if args.get(k)}
+        if args.get("year_starts"):
+            other["year_starts"] = args["year_starts"]
         if args.get("zone"):
             other["time_zone"] = args["zone"]
         self._do(self._clients.get(args["client"]).create_sequence(args["sequence"], **numeric, **other))

@@ -140,7 +140,7 @@ export const ops = {
   create: async (args) => {
     await find(clients, args.client).createSequence({
       name: args.sequence, mode: args.mode,
-      start: big(args.start), increment: big(args.step), format: args.format, reset: args.reset, timeZone: args.zone,
+      start: big(args.start), increment: big(args.step), format: args.format, reset: args.reset, yearStarts: args.year_starts, timeZone: args.zone,
     }, timed(args));
     return {};
   },

@@ -13,7 +13,9 @@ export interface SequenceSettings {
   min?: bigint | undefined;
   max?: bigint | undefined;
   /** Period after which the numbers start over; the default is none. */
-  reset?: "none" | "daily" | "monthly" | "yearly" | undefined;
+  reset?: "none" | "daily" | "weekly" | "monthly" | "quarterly" | "yearly" | undefined;
+  /** Day on which years and their quarters start, such as "04-01" with a day of 01 to 28; the default is "01-01". */
+  yearStarts?: string | undefined;
   /** IANA time zone in which periods begin; the default is UTC. */
   timeZone?: string | undefined;
   /** Format of texts, such as "ORD{date:yyyyMMdd}{seq:06}"; empty for none. */
@@ -52,6 +54,8 @@ export interface SequenceInfo {
   readonly min: bigint;
   readonly max: bigint;
   readonly reset: string;
+  /** Day on which years and their quarters start; empty means "01-01". */
+  readonly yearStarts: string;
   readonly timeZone: string;
   readonly format: string;
   readonly description: string;
@@ -83,6 +87,7 @@ export function sequenceInfo(json: Json): SequenceInfo {
     min: int64(json["min"], "min"),
     max: int64(json["max"], "max"),
     reset: text(json, "reset"),
+    yearStarts: text(json, "yearStarts"),
     timeZone: text(json, "timeZone"),
     format: text(json, "format"),
     description: text(json, "description"),

@@ -31,6 +31,8 @@ class SequenceInfo:
     min: int
     max: int
     reset: str
+    year_starts: str
+    """Day on which years and their quarters start, such as ``04-01``; empty means January 1."""
     time_zone: str
     format: str
     description: str
@@ -140,6 +142,7 @@ _WIRE_NAMES = {
     "max": "max",
     "mode": "mode",
     "reset": "reset",
+    "year_starts": "yearStarts",
     "time_zone": "timeZone",
     "format": "format",
     "description": "description",
@@ -175,6 +178,7 @@ def _info(answer: Answer) -> SequenceInfo:
         min=answers.integer(s, "min", *answers.INT64),
         max=answers.integer(s, "max", *answers.INT64),
         reset=answers.text(s, "reset"),
+        year_starts=answers.text(s, "yearStarts"),
         time_zone=answers.text(s, "timeZone"),
         format=answers.text(s, "format"),
         description=answers.text(s, "description"),

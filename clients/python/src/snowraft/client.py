@@ -266,8 +266,8 @@ class Client:
         """Creates a sequence, or returns an equal one that exists.
 
         Settings: ``mode`` ("strict" or "relaxed"), ``start``, ``increment``, ``min``, ``max``, ``reset`` ("none", "daily",
-        "monthly", "yearly"), ``time_zone``, ``format``, ``description``, ``block_duration_ms``, ``min_block`` and
-        ``max_block``. Raises SEQUENCE_EXISTS if another one has the name, and WOULD_REPEAT.
+        "weekly", "monthly", "quarterly", "yearly"), ``year_starts`` (day on which years and their quarters start, such as
+        "04-01"), ``time_zone``, ``format``, ``description``, ``block_duration_ms``, ``min_block`` and ``max_block``. Raises SEQUENCE_EXISTS if another one has the name, and WOULD_REPEAT.
         """
         return self._run(requests.create_sequence(self._core, name, settings, force, timeout))
 

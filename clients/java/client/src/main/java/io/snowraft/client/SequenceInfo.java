@@ -16,6 +16,7 @@ import java.util.OptionalLong;
  * @param min              the least number
  * @param max              the greatest number
  * @param reset            the interval at which it starts over
+ * @param yearStarts       the day on which its years and quarters start, such as {@code 04-01}; empty means January 1
  * @param timeZone         the time zone of its periods and dates; empty means UTC
  * @param format           the format of texts; empty without one
  * @param description      the description
@@ -26,7 +27,7 @@ import java.util.OptionalLong;
  * @param unreachedMembers members that did not acknowledge a change in time; they may issue numbers from before the change
  */
 public record SequenceInfo(String name, SequenceMode mode, long start, long increment, long min, long max, SequenceReset reset,
-        String timeZone, String format, String description, long generation, String period, OptionalLong next, OptionalLong last,
+        String yearStarts, String timeZone, String format, String description, long generation, String period, OptionalLong next, OptionalLong last,
         List<String> unreachedMembers) {
 
     static SequenceInfo changed(JsonObject answer) {
@@ -36,7 +37,7 @@ public record SequenceInfo(String name, SequenceMode mode, long start, long incr
     static SequenceInfo of(JsonObject s, List<String> unreached) throws JsonException {
         return new SequenceInfo(s.string("name"), SequenceMode.valueOf(s.string("mode").toUpperCase(Locale.ROOT)), s.int64("start"),
                 s.int64("increment"), s.int64("min"), s.int64("max"), SequenceReset.valueOf(s.string("reset").toUpperCase(Locale.ROOT)),
-                s.string("timeZone"), s.string("format"), s.string("description"), s.uint64("generation"), s.string("period"),
+                s.string("yearStarts"), s.string("timeZone"), s.string("format"), s.string("description"), s.uint64("generation"), s.string("period"),
                 optional(s, "next"), optional(s, "last"), List.copyOf(unreached));
     }
 

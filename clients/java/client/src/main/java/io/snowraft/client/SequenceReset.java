@@ -8,9 +8,13 @@ public enum SequenceReset {
     NONE,
     /** Every day. */
     DAILY,
+    /** Every Monday. */
+    WEEKLY,
     /** Every month. */
     MONTHLY,
-    /** Every year. */
+    /** Every quarter of the years that start on {@link SequenceSpec#yearStarts}. */
+    QUARTERLY,
+    /** Every year, on {@link SequenceSpec#yearStarts}. */
     YEARLY;
 
     /** Returns the word of the API. */

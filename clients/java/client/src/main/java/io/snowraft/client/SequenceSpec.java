@@ -56,6 +56,11 @@ public final class SequenceSpec {
         return with("reset", reset.toString());
     }
 
+    /** Sets the day on which years and their quarters start, such as {@code 04-01} with a day of 01 to 28; {@code 01-01} by default. */
+    public SequenceSpec yearStarts(String day) {
+        return with("yearStarts", day);
+    }
+
     /** Sets the IANA time zone in which periods begin and dates are written; UTC by default. */
     public SequenceSpec timeZone(String zone) {
         return with("timeZone", zone);

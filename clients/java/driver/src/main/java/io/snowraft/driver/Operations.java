@@ -208,6 +208,7 @@ final class Operations {
         spec = args.has("step") ? spec.increment(args.number("step", 0)) : spec;
         spec = args.has("format") ? spec.format(args.text("format")) : spec;
         spec = args.has("reset") ? spec.reset(SequenceReset.valueOf(args.text("reset").toUpperCase(Locale.ROOT))) : spec;
+        spec = args.has("year_starts") ? spec.yearStarts(args.text("year_starts")) : spec;
         spec = args.has("zone") ? spec.timeZone(args.text("zone")) : spec;
         client(args).createSequence(args.text("sequence"), spec);
         return Map.of();
