@@ -33,7 +33,7 @@ func (c *cluster) ListSequenceViews(_ context.Context, req *snowraftv1.ListSeque
 		{Sequence: &snowraftv1.Sequence{Name: req.GetOrderBy(), LastAtMost: new(int64(-5)), Remaining: 1 << 62}},
 		{Sequence: &snowraftv1.Sequence{Name: "-frozen", Frozen: true, Remaining: 5}, RemainingRatio: new(0.5)},
 		{
-			Sequence:       &snowraftv1.Sequence{Name: "daily", Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY, Increment: new(int64(-1))},
+			Sequence:       &snowraftv1.Sequence{Name: "daily", Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_QUARTERLY, YearStarts: "04-06", Increment: new(int64(-1))},
 			RemainingRatio: new(1.0), PeriodOver: true, PeriodEndsAtMs: 1_800_000_000_000,
 		},
 		{Sequence: &snowraftv1.Sequence{Name: "gone"}, RemainingRatio: new(0.0)},
@@ -50,7 +50,7 @@ func TestSequencesShowStateAndCommands(t *testing.T) {
 	r := newRig(t)
 	page := r.ask("GET", "/console/sequences", "").Body.String()
 	r.wants(page, "o&#39;r&lt;b&gt;ders", ">remaining<", "999\u202f000", "&lt; 0.1 %", "1 min 40 s at this rate", "Few numbers left",
-		"no end", "up to −5", "Frozen by a restore", "snowraft seq resume -- -frozen --after N --holders-stopped", "New period begins with the next number",
+		"no end", "up to −5", "Frozen by a restore", "snowraft seq resume -- -frozen --after N --holders-stopped", "New period begins with the next number", "Quarterly, years start 04-06",
 		"period ended 2027-01-15 08:00:00 UTC", "snowraft seq update daily --min N", "No numbers left", "All numbers are in blocks", "6 of 100\u202f000 sequences",
 		`snowraft seq update &#39;o&#39;\&#39;&#39;r&lt;b&gt;ders&#39; --max N`, `href="../console/sequences?after=a~b%26c"`, `href="../console/sequences?sort=name"`, "!First page")
 	page = r.ask("GET", "/console/sequences?q=<b>&sort=name&after=x", "").Body.String()

@@ -94,6 +94,9 @@ func sequenceOf(v *snowraftv1.SequenceView) sequenceRow {
 	}
 	if word := strings.TrimPrefix(s.GetReset_().String(), "SEQUENCE_RESET_"); s.GetReset_() > snowraftv1.SequenceReset_SEQUENCE_RESET_NONE {
 		row.Reset, row.ResetAt = word[:1]+strings.ToLower(word[1:]), v.GetPeriodEndsAtMs()
+		if s.GetYearStarts() != "" {
+			row.Reset += ", years start " + s.GetYearStarts()
+		}
 	}
 	if last := cmp.Or(s.Last, s.LastAtMost); last != nil {
 		row.Last, row.AtMost = strconv.FormatInt(*last, 10), s.Last == nil

@@ -52,6 +52,9 @@ def test_sequences(open_cluster: Running) -> None:
     with Client(open_cluster.address) as client:
         created = client.create_sequence("invoices", start=10, increment=5, reset="yearly", format="INV{date:yyyy}-{seq:04}")
         assert (created.mode, created.start, created.increment, created.reset) == ("strict", 10, 5, "yearly")
+        bills = client.create_sequence("bills", reset="quarterly", year_starts="04-01", format="{fy:yyyy-yy}Q{quarter}-{seq}")
+        assert (bills.reset, bills.year_starts) == ("quarterly", "04-01")
+        assert re.fullmatch(r"\d{4}-\d\dQ[1-4]-1", client.sequence("bills").next_text())
         invoices = client.sequence("invoices")
         first = invoices.take(2)
         assert list(first) == [10, 15] and re.fullmatch(r"INV\d{4}-0010", first.texts[0]) and first.period.endswith("-01-01")

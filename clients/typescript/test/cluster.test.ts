@@ -105,6 +105,9 @@ if (!isMainThread) {
       test("strict and relaxed sequences count without repetitions", async () => {
         const client = open(cluster.options);
         await client.createSequence({ name: "orders", mode: "strict", format: "ORD{date:yyyy}-{seq:04}", reset: "yearly" });
+        const bills = await client.createSequence({ name: "bills", reset: "quarterly", yearStarts: "04-01", format: "{fy:yyyy-yy}Q{quarter}-{seq}" });
+        assert.deepEqual([bills.reset, bills.yearStarts], ["quarterly", "04-01"]);
+        assert.match(await client.sequence("bills").nextText(), /^\d{4}-\d\dQ[1-4]-1$/);
         const orders = client.sequence("orders");
         const numbers = await Promise.all(Array.from({ length: 500 }, () => orders.next()));
         assert.deepEqual([...new Set(numbers)].sort((a, b) => Number(a - b)), Array.from({ length: 500 }, (_, i) => BigInt(i + 1)));
