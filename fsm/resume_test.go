@@ -156,22 +156,31 @@ func TestSuccessorWithResetSkipsPeriods(t *testing.T) {
 		before commandv1.SequenceReset
 		period int32
 		after  commandv1.SequenceReset
+		years  uint32
+		days   int64 // after the epoch, on which the earlier cluster ended
+		first  int32 // period in UTC
 		floor  int32 // last period that the earlier cluster may have begun
 		next   int32
 	}{
-		{resetNone, 0, resetDaily, 20250102, 20250103},
-		{resetMonthly, 20250101, resetDaily, 20250102, 20250103}, // loses its reset when it is resumed
-		{resetNone, 0, resetMonthly, 20250101, 20250201},
+		{resetNone, 0, resetDaily, 0, 0, 20250101, 20250102, 20250103},
+		{resetMonthly, 20250101, resetDaily, 0, 0, 20250101, 20250102, 20250103}, // loses its reset when it is resumed
+		{resetNone, 0, resetMonthly, 0, 0, 20250101, 20250101, 20250201},
+		{resetNone, 0, resetWeekly, 0, 0, 20241230, 20241230, 20250106},
+		{resetNone, 0, resetWeekly, 0, 4, 20241230, 20250106, 20250113}, // ended on a Sunday, which was a Monday somewhere
+		{resetNone, 0, resetQuarterly, 102, 0, 20241002, 20250102, 20250402},
+		{resetNone, 0, resetYearly, 102, 0, 20240102, 20250102, 20260102},
+		{resetNone, 0, resetYearly, 401, 0, 20240401, 20240401, 20250401},
 	} {
 		l := newLog(t)
 		l.must(create(plain("s", resetting(c.before)), c.period))
-		l.restore(func(r *Restoration) { r.OldEndedMillis = epoch + 11*3_600_000 })
+		l.restore(func(r *Restoration) { r.OldEndedMillis = epoch + c.days*dayMillis + 11*3_600_000 })
+		l.must(raise(DocumentVersion))
 		l.must(resume("s", l.seq("s").Generation, new(int64(1)), 0))
 		l.must(remove("s"))
-		q := l.must(create(plain("s", numbers(2, 1, 1, 100), resetting(c.after)), 20250101)).Sequence
-		l.must(change(plain("s", numbers(1, 1, 1, 100), resetting(c.after)), q.Generation))
+		q := l.must(create(plain("s", numbers(2, 1, 1, 100), resetting(c.after), years(c.years)), c.first)).Sequence
+		l.must(change(plain("s", numbers(1, 1, 1, 100), resetting(c.after), years(c.years)), q.Generation))
 		l.survives()
-		l.gives("s", 1, 20250101, 2, 1)
+		l.gives("s", 1, c.first, 2, 1)
 		l.gives("s", 1, c.floor, 3, 1)
 		l.gives("s", 1, c.next, 1, 1)
 	}

@@ -48,6 +48,7 @@ func (v *whole) spec() *snowraftv1.Sequence {
 		Name: v.name, Start: new(int64(5)), Increment: new(int64(2)), Min: new(int64(1)), Max: new(int64(9001)),
 		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, BlockDurationMs: 3000, MinBlock: 7, MaxBlock: 70,
 		Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY, TimeZone: "Europe/Rome", Format: "A{seq:06}", Description: "first",
+		YearStarts: "04-01",
 	}
 }
 
@@ -64,6 +65,7 @@ var wholes = []struct {
 		s := v.spec()
 		s.Start, s.Min, s.Max, s.Format, s.Description = new(int64(3)), new(int64(3)), new(int64(8001)), "B{seq:06}", "second"
 		s.BlockDurationMs, s.MinBlock, s.MaxBlock, s.TimeZone = 4000, 8, 80, "Asia/Tokyo"
+		s.YearStarts = "07-01"
 		return &snowraftv1.UpdateSequenceRequest{Sequence: s, Force: true, ForceFormat: true, ExpectedGeneration: &v.sequence.Generation}
 	}},
 	{snowraftv1.SequenceService_UpdateSequence_FullMethodName, false, func(v *whole) proto.Message {

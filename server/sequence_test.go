@@ -6,10 +6,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -197,6 +199,10 @@ func TestFormatsAndTexts(t *testing.T) {
 		for _, s := range []*snowraftv1.Sequence{
 			{Name: "x", Format: "no number"},
 			{Name: "x", Format: "{date:yyyy}{seq}", Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY},
+			{Name: "x", Format: "{date:yyyy}{seq}", Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_YEARLY, YearStarts: "04-01"},
+			{Name: "x", Format: "{date:yyyy}{week}{seq}", Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_WEEKLY},
+			{Name: "x", YearStarts: "02-29"},
+			{Name: "x", YearStarts: "April"},
 			{Name: "x", TimeZone: "Nowhere/City"},
 			{Name: "x", Increment: proto.Int64(0)},
 			{Name: "with space"},
@@ -207,6 +213,64 @@ func TestFormatsAndTexts(t *testing.T) {
 		} {
 			if _, err := nodes[0].sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: s}); status.Code(err) != codes.InvalidArgument {
 				t.Errorf("creating %v: %v", s, err)
+			}
+		}
+	})
+}
+
+// Numbers of fiscal years, quarters and weeks have the same texts at each member, whether the leader or the member writes them.
+func TestCalendarsOfSequences(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		nodes := startCluster(t, 3)
+		for _, c := range []struct {
+			reset  snowraftv1.SequenceReset
+			format string
+			text   func(now time.Time, number int) string
+		}{
+			{snowraftv1.SequenceReset_SEQUENCE_RESET_YEARLY, "{fy:yyyy-yy}/{seq:02}", func(now time.Time, number int) string {
+				began := now.AddDate(0, -3, 0).Year()
+				return fmt.Sprintf("%d-%02d/%02d", began, (began+1)%100, number)
+			}},
+			{snowraftv1.SequenceReset_SEQUENCE_RESET_QUARTERLY, "{fy}Q{quarter}-{seq}", func(now time.Time, number int) string {
+				began := now.AddDate(0, -3, 0)
+				return fmt.Sprintf("%dQ%d-%d", began.Year()+1, (began.Month()+2)/3, number)
+			}},
+			{snowraftv1.SequenceReset_SEQUENCE_RESET_WEEKLY, "{weekyear}W{week}-{seq}", func(now time.Time, number int) string {
+				year, week := now.ISOWeek()
+				return fmt.Sprintf("%dW%02d-%d", year, week, number)
+			}},
+		} {
+			s := &snowraftv1.Sequence{Name: c.format, Reset_: c.reset, YearStarts: "04-01", Format: c.format}
+			made, err := nodes[0].sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: s})
+			if err != nil || made.GetSequence().GetYearStarts() != "04-01" || made.GetSequence().GetReset_() != c.reset {
+				t.Fatalf("%v: %v", made, err)
+			}
+			number := 0
+			for _, n := range nodes {
+				for _, count := range []uint32{2, 1001} { // members write the texts of short answers
+					resp, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: c.format, Count: count})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if resp.GetYearStarts() != "04-01" || resp.GetFormat() != c.format {
+						t.Errorf("the answer has %v", resp)
+					}
+					if texts := resp.GetTexts(); count == 2 && (len(texts) != 2 || texts[0] != c.text(time.UnixMilli(resp.GetIssuedAtMs()).UTC(), number+1)) {
+						t.Errorf("%q instead of %q", texts, c.text(time.UnixMilli(resp.GetIssuedAtMs()).UTC(), number+1))
+					}
+					number = int(resp.GetFirst()) + int(count) - 1
+				}
+			}
+			update := func(s *snowraftv1.Sequence, force bool) codes.Code {
+				_, err := nodes[1].sequences.UpdateSequence(t.Context(), &snowraftv1.UpdateSequenceRequest{
+					Sequence: s, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"year_starts"}}, ForceFormat: force,
+				})
+				return status.Code(err)
+			}
+			withYears := c.reset != snowraftv1.SequenceReset_SEQUENCE_RESET_WEEKLY
+			if code := update(&snowraftv1.Sequence{Name: c.format, YearStarts: "07-01"}, true); withYears != (code == codes.FailedPrecondition) {
+				t.Errorf("another start of years of %s: %v", c.format, code)
 			}
 		}
 	})
