@@ -132,17 +132,26 @@ func (b bubbles) outside(n ast.Node, visit func(ast.Node)) {
 
 // bounds reports whether a function limits an elapsed real time. "elapsed < x" is a lower bound, or the condition of a loop.
 func (b bubbles) bounds(f *ast.FuncDecl) (found bool) {
-	vars := map[string]bool{} // variables set from an elapsed time
+	vars, nows := map[string]bool{}, map[string]bool{} // variables set from an elapsed time, and from the present time
 	elapsed := func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		return called(n) == "time.Since" || ok && vars[id.Name]
+		switch n := n.(type) {
+		case *ast.Ident:
+			return vars[n.Name]
+		case *ast.CallExpr:
+			return called(n) == "time.Since" || called(n) == "Sub" && contains(n, func(n ast.Node) bool {
+				id, ok := n.(*ast.Ident)
+				return called(n) == "time.Now" || ok && nows[id.Name]
+			})
+		}
+		return false
 	}
 	b.outside(f.Body, func(n ast.Node) {
 		switch s := n.(type) {
 		case *ast.AssignStmt:
 			for i, value := range s.Rhs {
-				if id, ok := s.Lhs[i].(*ast.Ident); ok && contains(value, elapsed) {
-					vars[id.Name] = true
+				if id, ok := s.Lhs[i].(*ast.Ident); ok {
+					vars[id.Name] = vars[id.Name] || contains(value, elapsed)
+					nows[id.Name] = nows[id.Name] || called(value) == "time.Now"
 				}
 			}
 		case *ast.BinaryExpr:
