@@ -29,3 +29,11 @@ func networkOf(t testing.TB) server.Network {
 	}
 	return nil
 }
+
+// needsBubble fails a test that starts several members in real time, because a busy machine would take them apart.
+func needsBubble(t testing.TB, size int) {
+	t.Helper()
+	if _, test := t.(*testing.T); test && size > 1 && networkOf(t) == nil {
+		t.Fatal("a cluster of several members in real time; use inBubble")
+	}
+}

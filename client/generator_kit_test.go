@@ -52,6 +52,7 @@ type host struct {
 // startHosts starts members that bootstrap together, and waits until all members issue.
 func startHosts(t testing.TB, size int, change ...func(*server.Config)) []*host {
 	t.Helper()
+	needsBubble(t, size)
 	var hosts []*host
 	for i := range size {
 		h := &host{t: t, cfg: server.Config{

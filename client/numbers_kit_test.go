@@ -29,6 +29,7 @@ type numberCluster struct {
 
 func startNumberCluster(t testing.TB, size int) *numberCluster {
 	t.Helper()
+	needsBubble(t, size)
 	c := &numberCluster{t: t}
 	var seeds []string
 	for i := range size {

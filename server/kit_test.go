@@ -169,9 +169,13 @@ func (n *node) setClock(by time.Duration) { n.skew.Store(by.Milliseconds()) }
 
 func (n *node) leads() bool { return n.server.Member().Node().IsLeader() }
 
-// startCluster starts size members that bootstrap together and waits until all issue.
+// startCluster starts size members that bootstrap together and waits until all issue. Several members of a test run in synthetic
+// time, because a busy machine takes them apart in real time.
 func startCluster(t testing.TB, size int, change ...func(*server.Config)) []*node {
 	t.Helper()
+	if _, test := t.(*testing.T); test && size > 1 && networkOf(t) == nil {
+		t.Fatal("a cluster of several members in real time; use inBubble")
+	}
 	var nodes []*node
 	var seeds []string
 	for i := range size {
