@@ -15,6 +15,7 @@ import (
 //	{seq:06}         at least 6 digits, with zeros in front; 1 to 64. A longer number is printed whole
 //	{seq:base62}     in another encoding: hex, base32, base36, base58 or base62
 //	{seq:base62:8}   with at least 8 digits; in front are zeros, which base58 writes as 1
+//	{name:2}         the second part of the sequence's name between slashes; see [Format.For]
 //	{date:yyyyMMdd}  a date of yyyy yy MM dd HH mm ss, and - _ / . : between them
 //	{fy} {fy:yy}     the fiscal year, named by the year in which it ends
 //	{fy:yyyy-yy}     the years in which the fiscal year begins and ends; each may be yyyy or yy
@@ -32,17 +33,20 @@ type Format struct {
 	parts      []part
 	dates      kinds // kinds of the parts of dates
 	yearStarts YearStart
+	names      []namePart // ascending by place in text
 }
 
 // part is a piece of a format: some text, one field of a date, or the number.
 type part struct {
 	kind    kind
-	literal string // text of a literal
+	literal string // text of a literal; of a part of the name, its text in the format
 
 	encoding snowflake.Encoding // encoding of the number
 	zero     byte               // digit of the encoding for 0
 	// width is the number of digits of a field of a date, 1 to 4, and the least number of digits of the number, 0 to 64.
 	width int
+
+	name int // number of a part of the name, from 1
 }
 
 // kind is what a part writes. The kinds from year on are fields of a date.
@@ -51,6 +55,7 @@ type kind uint8
 const (
 	literal kind = iota
 	number
+	ofName
 	year
 	month
 	day
@@ -83,8 +88,8 @@ func (f *Format) String() string { return f.text }
 func (f *Format) YearStarts() YearStart { return f.yearStarts }
 
 // Append appends the text of a number to dst and returns the extended slice. The dates in the text are those of
-// at, in the location of at. A year before 0 is written as 0000 and a year after 9999 as 9999, to keep the
-// width: the text does not distinguish such dates. The fiscal year that ends in 10000 is written as 0000.
+// at, in the location of at. Parts of a name are written as they are in the format. A year before 0 is written as 0000 and a year
+// after 9999 as 9999, to keep the width: the text does not distinguish such dates. The fiscal year that ends in 10000 is written as 0000.
 func (f *Format) Append(dst []byte, n int64, at time.Time) []byte {
 	var d date
 	if f.dates != 0 {
@@ -92,7 +97,7 @@ func (f *Format) Append(dst []byte, n int64, at time.Time) []byte {
 	}
 	for i := range f.parts {
 		switch p := &f.parts[i]; p.kind {
-		case literal:
+		case literal, ofName:
 			dst = append(dst, p.literal...)
 		case number:
 			dst = p.appendNumber(dst, n)

@@ -52,6 +52,7 @@ func partsOf(f *Format) []part {
 type symbol struct {
 	bytes             string
 	optional, repeats bool
+	name              int // number of the part of the name that the byte is of; 0: none
 }
 
 func (s symbol) meets(o symbol) bool {
@@ -77,6 +78,8 @@ func symbols(parts []part) (all []symbol) {
 			all = append(all, symbol{bytes: "-", optional: true})
 			add(max(p.width, 1), digits)
 			all = append(all, symbol{bytes: digits, optional: true, repeats: true})
+		case ofName:
+			all = append(all, symbol{bytes: nameBytes, repeats: true, name: p.name})
 		default:
 			add(p.width, "0123456789")
 		}

@@ -18,7 +18,7 @@ const (
 
 	exampleFormat = `"ORD{date:yyyyMMdd}{seq:06}"`
 	datePartList  = "yyyy, yy, MM, dd, HH, mm and ss with - _ / . : between them"
-	partList      = "{seq}, {date:yyyyMMdd}, {fy}, {quarter}, {weekyear}, {week} or {dayofyear}"
+	partList      = "{seq}, {name:2}, {date:yyyyMMdd}, {fy}, {quarter}, {weekyear}, {week} or {dayofyear}"
 	seqOptionList = "{seq}, a width of 1 to 64 digits such as {seq:06}, an encoding (hex, base32, base36, base58, base62) such as {seq:base62}, or both such as {seq:base62:8}"
 )
 
@@ -98,6 +98,8 @@ func (p *parser) part(inside string) error {
 	case name == "seq":
 		p.numbered = true
 		return p.number(inside, option, hasOption)
+	case name == "name":
+		return p.ofName(inside, option)
 	case name == "date":
 		return p.date(inside, option)
 	case inside == "fy":

@@ -70,6 +70,24 @@ var proposings = []proposing{
 	{snowraftv1.SequenceService_ReturnBlock_FullMethodName, "return_block", func(*visit) proto.Message {
 		return &snowraftv1.ReturnBlockRequest{Sequence: "relaxed", Token: 1 << 40, Unused: 1, ReturnKey: make([]byte, 16)}
 	}},
+	{snowraftv1.TemplateService_CreateTemplate_FullMethodName, "create_template", func(v *visit) proto.Message {
+		return &snowraftv1.CreateTemplateRequest{Template: &snowraftv1.Template{Pattern: v.name + "/*"}}
+	}},
+	{snowraftv1.SequenceService_BeginSequence_FullMethodName, "begin_sequence", func(v *visit) proto.Message {
+		return &snowraftv1.BeginSequenceRequest{Name: v.name + "/1"}
+	}},
+	{snowraftv1.TemplateService_UpdateTemplate_FullMethodName, "update_template", func(v *visit) proto.Message {
+		return &snowraftv1.UpdateTemplateRequest{Template: &snowraftv1.Template{Pattern: v.name + "/*", Settings: &snowraftv1.Sequence{Description: "new"}}}
+	}},
+	{snowraftv1.TemplateService_ApplyTemplate_FullMethodName, "update_sequence", func(v *visit) proto.Message {
+		return &snowraftv1.ApplyTemplateRequest{Pattern: v.name + "/*"}
+	}},
+	{snowraftv1.TemplateService_ResumeTemplate_FullMethodName, "resume_template", func(v *visit) proto.Message {
+		return &snowraftv1.ResumeTemplateRequest{Pattern: v.name + "/*", Start: 5}
+	}},
+	{snowraftv1.TemplateService_DeleteTemplate_FullMethodName, "delete_template", func(v *visit) proto.Message {
+		return &snowraftv1.DeleteTemplateRequest{Pattern: v.name + "/*"}
+	}},
 	{snowraftv1.LayoutService_CreateLayout_FullMethodName, "create_layout", func(*visit) proto.Message {
 		return &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(snowflake.Default().Spec())}
 	}},

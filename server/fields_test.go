@@ -24,6 +24,7 @@ type whole struct {
 	block    *snowraftv1.Block
 	config   *snowraftv1.Config
 	record   *snowraftv1.Token
+	template *snowraftv1.Template
 }
 
 // note keeps what later calls refer to.
@@ -37,6 +38,8 @@ func (v *whole) note(reply proto.Message) {
 		v.worker = r.GetGrant()
 	case interface{ GetConfig() *snowraftv1.Config }:
 		v.config = r.GetConfig()
+	case interface{ GetTemplate() *snowraftv1.Template }:
+		v.template = r.GetTemplate()
 	case interface{ GetToken() *snowraftv1.Token }:
 		v.record = r.GetToken()
 	}
@@ -50,6 +53,13 @@ func (v *whole) spec() *snowraftv1.Sequence {
 		Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY, TimeZone: "Europe/Rome", Format: "A{seq:06}", Description: "first",
 		YearStarts: "04-01",
 	}
+}
+
+// settings returns spec without a name, for a template.
+func (v *whole) settings() *snowraftv1.Sequence {
+	s := v.spec()
+	s.Name = ""
+	return s
 }
 
 // wholes holds the calls in their order. A command of each must reach the log, equal for all places.
@@ -97,6 +107,33 @@ var wholes = []struct {
 	{snowraftv1.SequenceService_CreateSequence_FullMethodName, false, func(v *whole) proto.Message {
 		return &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: v.name + "-demanded"}, OnDemand: true}
 	}},
+	{snowraftv1.TemplateService_CreateTemplate_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.CreateTemplateRequest{ForceFormat: true, Template: &snowraftv1.Template{Pattern: v.name + "/*", Settings: v.settings(), Quota: 5}}
+	}},
+	{snowraftv1.SequenceService_BeginSequence_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.BeginSequenceRequest{Name: v.name + "/1"}
+	}},
+	{snowraftv1.TemplateService_UpdateTemplate_FullMethodName, false, func(v *whole) proto.Message {
+		s := v.settings()
+		s.Start, s.Format = new(int64(3)), "C{seq:06}"
+		return &snowraftv1.UpdateTemplateRequest{ForceFormat: true, ExpectedGeneration: &v.template.Generation,
+			Template: &snowraftv1.Template{Pattern: v.name + "/*", Settings: s, Quota: 6}}
+	}},
+	{snowraftv1.TemplateService_UpdateTemplate_FullMethodName, false, func(v *whole) proto.Message {
+		s := v.settings()
+		s.MaxBlock, s.Description = 90, "not in the mask"
+		return &snowraftv1.UpdateTemplateRequest{UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"settings.max_block"}},
+			Template: &snowraftv1.Template{Pattern: v.name + "/*", Settings: s, Quota: 7}}
+	}},
+	{snowraftv1.TemplateService_ApplyTemplate_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.ApplyTemplateRequest{Pattern: v.name + "/*", PageSize: 10, PageToken: "a", Force: true, ForceFormat: true, ExpectedGeneration: &v.template.Generation}
+	}},
+	{snowraftv1.TemplateService_ResumeTemplate_FullMethodName, true, func(v *whole) proto.Message { // the template is not suspended
+		return &snowraftv1.ResumeTemplateRequest{Pattern: v.name + "/*", Start: 77, ExpectedGeneration: &v.template.Generation}
+	}},
+	{snowraftv1.TemplateService_DeleteTemplate_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.DeleteTemplateRequest{Pattern: v.name + "/*", ExpectedGeneration: &v.template.Generation}
+	}},
 	{snowraftv1.LayoutService_CreateLayout_FullMethodName, false, func(v *whole) proto.Message {
 		return &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(snowflake.Spec{
 			Name: v.name, UnitMillis: 20, EpochMillis: 1_700_000_000_000, Datacenter: 3, Spread: 2, LeaseOnly: true, Fields: []snowflake.FieldBits{
@@ -141,12 +178,12 @@ var wholes = []struct {
 	{snowraftv1.OperationsService_AcknowledgeRestore_FullMethodName, true, func(*whole) proto.Message { return &snowraftv1.AcknowledgeRestoreRequest{} }},
 	{snowraftv1.TokenService_CreateToken_FullMethodName, false, func(v *whole) proto.Message {
 		return &snowraftv1.CreateTokenRequest{Token: &snowraftv1.Token{
-			Name: v.name, Scopes: []string{"ids:issue:*", "seq:next:a"}, ExpiresAtMs: 4_000_000_000_000, Rate: 6, Burst: 8,
+			Name: v.name, Scopes: []string{"ids:issue:*", "seq:next:a"}, ExpiresAtMs: 4_000_000_000_000, Rate: 6, Burst: 8, Sequences: 10,
 		}}
 	}},
 	{snowraftv1.TokenService_UpdateToken_FullMethodName, false, func(v *whole) proto.Message {
 		return &snowraftv1.UpdateTokenRequest{Token: v.name, ExpectedGeneration: &v.record.Generation, Changes: &snowraftv1.Token{
-			Scopes: []string{"ids:issue:*"}, ExpiresAtMs: 4_000_000_000_001, Rate: 7, Burst: 9,
+			Scopes: []string{"ids:issue:*"}, ExpiresAtMs: 4_000_000_000_001, Rate: 7, Burst: 9, Sequences: 11,
 		}}
 	}},
 	{snowraftv1.TokenService_UpdateToken_FullMethodName, false, func(v *whole) proto.Message { // enabled and without an expiry, but at the same rate
@@ -159,13 +196,15 @@ var wholes = []struct {
 	}},
 }
 
-// unset are the fields of requests that a caller cannot usefully set: those that only answers have, and disabled, because only
-// a restore disables a token.
+// unset are the fields of requests that a caller cannot usefully set: those that only answers have, disabled, because only a
+// restore disables a token, and dry_run, because a dry run proposes nothing.
 var unset = []protoreflect.FullName{
-	"snowraft.v1.Config.generation", "snowraft.v1.Layout.exhausts_at_ms",
+	"snowraft.v1.ApplyTemplateRequest.dry_run", "snowraft.v1.Config.generation", "snowraft.v1.Layout.exhausts_at_ms",
 	"snowraft.v1.Sequence.created_at_ms", "snowraft.v1.Sequence.deleted", "snowraft.v1.Sequence.frozen", "snowraft.v1.Sequence.generation",
 	"snowraft.v1.Sequence.last", "snowraft.v1.Sequence.last_at_most", "snowraft.v1.Sequence.next", "snowraft.v1.Sequence.period",
-	"snowraft.v1.Sequence.remaining",
+	"snowraft.v1.Sequence.remaining", "snowraft.v1.Sequence.template",
+	"snowraft.v1.Template.created_at_ms", "snowraft.v1.Template.generation", "snowraft.v1.Template.resumed_start", "snowraft.v1.Template.sequences",
+	"snowraft.v1.Template.suspended", "snowraft.v1.Token.begun",
 	"snowraft.v1.Token.created_at_ms", "snowraft.v1.Token.disabled", "snowraft.v1.Token.generation", "snowraft.v1.Token.id",
 }
 
@@ -179,6 +218,7 @@ var unproposed = []protoreflect.FullName{
 // volatile are fields of commands that differ between the places, and whether they are set counts.
 var volatile = map[protoreflect.Name]bool{
 	"clock_at_ms": true, "judged_at": true, "generation": true, "token": true, "until_tick": true, "next_tick": true, "hash": true, "id": true, "replaces": true,
+	"template": true,
 }
 
 // even makes the commands of all places equal.

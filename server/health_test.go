@@ -19,7 +19,7 @@ const (
 // without IDs.
 var (
 	ofIDs     = []string{"", "snowraft.v1.IdService"}
-	ofTheRest = []string{"snowraft.v1.SequenceService", "snowraft.v1.LayoutService", "snowraft.v1.WorkerService", "snowraft.v1.ClusterService"}
+	ofTheRest = []string{"snowraft.v1.SequenceService", "snowraft.v1.TemplateService", "snowraft.v1.LayoutService", "snowraft.v1.WorkerService", "snowraft.v1.ClusterService"}
 )
 
 func (n *node) health(service string) grpc_health_v1.HealthCheckResponse_ServingStatus {

@@ -92,7 +92,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		tokens.clock = &tokenClock{cluster: s.member.State().Observed(), read: s.member.Clock().Now}
 	}
 	router := route.New(s.member, s.peers)
-	s.Kernel().Source = kernel.FromMember(s.member, router)
+	s.Kernel().Source = kernel.FromMember(s.member, router, func(ctx context.Context, sequence string) (bool, error) { return s.api.Begin(ctx, sequence) })
 	s.receipts = &receipts{trust: trust.Receipts{Keys: cfg.Keys}, history: s.member, logger: logger}
 	services := api.Config{
 		Member: s.member, Router: router, Kernel: s.Kernel(), Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,

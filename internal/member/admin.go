@@ -36,8 +36,8 @@ func (m *Member) CreateSequence(ctx context.Context, spec *commandv1.SequenceSpe
 	return m.create(ctx, &commandv1.CreateSequence{Spec: spec, Force: force.Numbers}, force.Format)
 }
 
-// CreateOnDemand adds a sequence only if the configuration lets an INCR create sequences, and in the mode that the
-// configuration names; only the leader can. The log decides which configuration counts. CreateOnDemand returns an
+// CreateOnDemand adds a sequence with the settings of the template that matches its name or, without one, only if the
+// configuration lets an INCR create sequences, and in the mode that the configuration names; only the leader can. The log decides which configuration counts. CreateOnDemand returns an
 // existing sequence of that name unchanged. It proposes nothing that the leader's state refuses already, so that INCRs of unknown
 // keys do not fill the log.
 func (m *Member) CreateOnDemand(ctx context.Context, spec *commandv1.SequenceSpec) (Changed, error) {
@@ -45,9 +45,16 @@ func (m *Member) CreateOnDemand(ctx context.Context, spec *commandv1.SequenceSpe
 		return Changed{}, cluster.ErrNotLeader
 	}
 	var refused error
-	m.fsm.View(func(s *fsm.State) { refused = s.CheckNewName(spec.GetName()) })
-	if refused != nil {
+	var begins bool
+	m.fsm.View(func(s *fsm.State) {
+		refused = s.CheckNewName(spec.GetName())
+		_, begins = s.TemplateOf(spec.GetName())
+	})
+	switch {
+	case refused != nil:
 		return Changed{}, refused
+	case begins:
+		return m.BeginSequence(ctx, spec.GetName())
 	}
 	return m.create(ctx, &commandv1.CreateSequence{Spec: spec, OnDemand: true}, false)
 }

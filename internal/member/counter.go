@@ -57,6 +57,14 @@ func (m *Member) counterHere(name string) (Counter, error) {
 			return Counter{m, name, c, k.definition}, nil
 		}
 	}
+	if c != nil {
+		// Most revisions are changes of other sequences. The numbering is the log index of the last change of the definition.
+		k := c.known.Load()
+		if numbering, _, ok := m.fsm.SequenceStamp(name); ok && numbering == k.definition.generation {
+			c.known.Store(&known{revision: revision, definition: k.definition})
+			return Counter{m, name, c, k.definition}, nil
+		}
+	}
 	s, ok := m.fsm.Sequence(name)
 	if !ok {
 		if c != nil {

@@ -29,6 +29,15 @@ type definition struct {
 // define parses the specification of a sequence. It fails for an accepted specification only if a
 // newer build accepted it.
 func define(s fsm.Sequence) (*definition, error) {
+	d, err := settled(s)
+	if err == nil && d.format != nil {
+		d.format, err = d.format.For(s.Spec.GetName())
+	}
+	return d, err
+}
+
+// settled is define for settings without a name: parts of a name in the format stay open.
+func settled(s fsm.Sequence) (*definition, error) {
 	spec := s.Spec
 	d := &definition{
 		incarnation: s.Incarnation, generation: s.Numbering,
@@ -161,12 +170,18 @@ type UnknownSequenceError struct {
 	Sequence string
 	Near     []string // names that may have been meant
 	Never    error    // reason why no sequence can have this name; nil if one can
+	Begins   bool     // a template matches the name, so that the sequence begins by its first use
+	Deleted  bool     // a template matches the name, but the sequence was deleted
 }
 
 func (e *UnknownSequenceError) Error() string {
 	switch {
 	case e.Never != nil:
 		return "unknown sequence: " + e.Never.Error()
+	case e.Begins:
+		return fmt.Sprintf("sequence %q does not exist yet; it begins with the first request for a number", e.Sequence)
+	case e.Deleted:
+		return fmt.Sprintf("sequence %q was deleted, and a deleted name does not begin again by its first use; create it with \"snowraft seq create %s\"", e.Sequence, argument(e.Sequence))
 	case len(e.Near) == 0:
 		return fmt.Sprintf("sequence %q does not exist; create it with \"snowraft seq create %s\"", e.Sequence, argument(e.Sequence))
 	}
@@ -204,7 +219,16 @@ func (m *Member) unknownSequence(ctx context.Context, name string) error {
 	}
 	const neighbours = 500 // names on each side; similar names usually begin alike
 	var around []string
-	m.fsm.View(func(s *fsm.State) { around = s.SequenceNames(name, neighbours) })
+	matched, deleted := false, false
+	m.fsm.View(func(s *fsm.State) {
+		if _, matched = s.TemplateOf(name); !matched {
+			around = s.SequenceNames(name, neighbours)
+		}
+		deleted = s.DeletedGeneration(name) != 0
+	})
+	if matched {
+		return &UnknownSequenceError{Sequence: name, Begins: !deleted, Deleted: deleted}
+	}
 	return &UnknownSequenceError{Sequence: name, Near: near(name, around, func(other string) bool {
 		return m.cfg.Cluster.Keys == nil || trust.PrincipalOf(ctx).Sees(other)
 	})}

@@ -19,6 +19,7 @@ type TokenSpec struct {
 	Scopes          []string
 	ExpiresAtMillis int64  // Unix ms on the observed clock; 0 for never
 	Rate, Burst     uint64 // IDs and numbers per second, and at once; both 0 for no limit
+	Sequences       uint64 // sequences that callers with the token can begin by first use; 0 for no limit
 }
 
 // TokenChange is an API token after a change. A replica that has applied the change judges callers by it.
@@ -34,12 +35,13 @@ func (m *Member) CreateToken(ctx context.Context, spec TokenSpec) (TokenChange, 
 	}
 	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_CreateToken{CreateToken: &commandv1.CreateToken{
 		Name: spec.Name, Hash: spec.Hash[:], Scopes: spec.Scopes, ExpiresAtMs: spec.ExpiresAtMillis, Rate: spec.Rate, Burst: spec.Burst,
+		Sequences: spec.Sequences,
 	}}})
 	return TokenChange{result.Token, result.Index}, err
 }
 
 // UpdateToken changes the permissions of an API token or, with the ID 0, of anonymous callers; only the leader can. edit
-// gets a copy of the present token and changes its scopes, expiry, rate or burst, or enables it. edit is called again if
+// gets a copy of the present token and changes its scopes, expiry, rate, burst or limit of sequences, or enables it. edit is called again if
 // another change came first. The error is a [GenerationError] if the token does not have the expected generation; nil
 // accepts any.
 func (m *Member) UpdateToken(ctx context.Context, id uint64, expected *uint64, edit func(*fsm.TokenRecord) error) (TokenChange, error) {
@@ -55,7 +57,8 @@ func (m *Member) UpdateToken(ctx context.Context, id uint64, expected *uint64, e
 		}
 		result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_UpdateToken{UpdateToken: &commandv1.UpdateToken{
 			Id: id, Generation: present.Generation, Scopes: next.Scopes, ExpiresAtMs: next.ExpiresAtMillis, Rate: next.Rate, Burst: next.Burst,
-			Enable: present.Disabled && !next.Disabled,
+			Sequences: next.Sequences,
+			Enable:    present.Disabled && !next.Disabled,
 		}}})
 		if lookAgain(err, look) {
 			continue

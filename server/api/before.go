@@ -23,6 +23,16 @@ func (s *Services) Before(req any) proto.Message {
 		return s.sequenceBefore(req.GetSequence())
 	case *snowraftv1.ResumeSequenceRequest:
 		return s.sequenceBefore(req.GetSequence())
+	case *snowraftv1.CreateTemplateRequest:
+		return s.templateBefore(req.GetTemplate().GetPattern())
+	case *snowraftv1.UpdateTemplateRequest:
+		return s.templateBefore(req.GetTemplate().GetPattern())
+	case *snowraftv1.DeleteTemplateRequest:
+		return s.templateBefore(req.GetPattern())
+	case *snowraftv1.ApplyTemplateRequest:
+		return s.templateBefore(req.GetPattern())
+	case *snowraftv1.ResumeTemplateRequest:
+		return s.templateBefore(req.GetPattern())
 	case *snowraftv1.AcknowledgeRestoreRequest, *snowraftv1.SupersedeRequest:
 		if m := s.restoration(); m != nil {
 			return m
@@ -73,6 +83,15 @@ func (s *Services) sequenceBefore(name string) proto.Message {
 		return s.sequence(found)
 	}
 	return nil
+}
+
+func (s *Services) templateBefore(pattern string) (m proto.Message) {
+	s.Member.State().View(func(state *fsm.State) {
+		if found, ok := state.Template(pattern); ok {
+			m = templateMessage(found)
+		}
+	})
+	return m
 }
 
 func (s *Services) memberBefore(name string) proto.Message {

@@ -57,6 +57,27 @@ func (s *Services) Create(ctx context.Context, sequence string) (created bool, e
 	return err == nil, err
 }
 
+var beginRule = rpc.RuleOf(snowraftv1.SequenceService_BeginSequence_FullMethodName)
+
+// Begin creates a sequence by its first use on behalf of the caller of ctx, and returns after this member has applied the command. If
+// no template of this member's replica matches the name, it does nothing and returns false.
+func (s *Services) Begin(ctx context.Context, sequence string) (begun bool, err error) {
+	if !s.Member.Begins(sequence) {
+		return false, nil
+	}
+	req := &snowraftv1.BeginSequenceRequest{Name: sequence}
+	a, err := trust.PrincipalOf(ctx).Admit(kernel.Needed(beginRule, req))
+	if err != nil {
+		return false, err
+	}
+	resp, err := lead(trust.WithAdmission(ctx, a), s, beginRule.Method, req, sequences{Numbers: Numbers{Kernel: s.Kernel}, Services: s}.BeginSequence)
+	if err != nil {
+		return false, err
+	}
+	err = s.Member.State().AwaitApplied(ctx, resp.GetSequence().GetGeneration())
+	return err == nil, err
+}
+
 // creationOff reports whether the configuration does not let INCR create sequences. A replica with the setting off may be
 // behind, so creationOff requests the leader's configuration then. That request is the member's own: callers of INCR need no
 // right to read the configuration.

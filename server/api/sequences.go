@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
@@ -159,7 +160,31 @@ func (q sequences) AllocateBlock(ctx context.Context, req *snowraftv1.AllocateBl
 	return &snowraftv1.AllocateBlockResponse{Block: rpc.Block(block)}, nil
 }
 
+// BeginSequence answers once this leader has applied the command; a member that forwards the call waits for the index.
+func (q sequences) BeginSequence(ctx context.Context, req *snowraftv1.BeginSequenceRequest) (*snowraftv1.BeginSequenceResponse, error) {
+	begun, err := q.Member.BeginSequence(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	if !begun.Existed() {
+		q.Kernel.AuditCreation(ctx, req.GetName(), begun.Index, nil)
+	}
+	return &snowraftv1.BeginSequenceResponse{Sequence: q.sequence(begun.Sequence), Existed: begun.Existed()}, nil
+}
+
+// allocate grants a block at the leader. A sequence that does not exist begins first, if a template matches.
 func (q sequences) allocate(ctx context.Context, req *snowraftv1.AllocateBlockRequest) (allocator.Block, error) {
+	block, err := q.grant(ctx, req)
+	if _, unknown := errors.AsType[*member.UnknownSequenceError](err); !unknown || !q.Member.Begins(req.GetSequence()) {
+		return block, err
+	}
+	if _, err := q.BeginSequence(ctx, &snowraftv1.BeginSequenceRequest{Name: req.GetSequence()}); err != nil {
+		return block, err
+	}
+	return q.grant(ctx, req)
+}
+
+func (q sequences) grant(ctx context.Context, req *snowraftv1.AllocateBlockRequest) (allocator.Block, error) {
 	if len(req.GetReturnKey()) == 0 {
 		return q.Member.AllocateBlockOnce(ctx, req.GetSequence(), req.GetCount(), req.GetRequestId())
 	}

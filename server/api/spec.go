@@ -138,19 +138,24 @@ func updateSpec(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence, fields []s
 	return nil
 }
 
-func sequenceMessage(s member.Standing) *snowraftv1.Sequence {
-	spec := s.Spec
-	m := &snowraftv1.Sequence{
+// settingsMessage returns the specification of a sequence as a message.
+func settingsMessage(spec *commandv1.SequenceSpec) *snowraftv1.Sequence {
+	return &snowraftv1.Sequence{
 		Name:  spec.GetName(),
 		Start: new(spec.GetStart()), Increment: new(spec.GetIncrement()),
 		Min: new(spec.GetMin()), Max: new(spec.GetMax()),
 		Mode: snowraftv1.SequenceMode(spec.GetMode()), BlockDurationMs: spec.GetBlockDurationMs(),
 		MinBlock: spec.GetMinBlock(), MaxBlock: spec.GetMaxBlock(),
 		Reset_: snowraftv1.SequenceReset(spec.GetReset_()), TimeZone: spec.GetTimeZone(),
-		Format: spec.GetFormat(), Description: spec.GetDescription(),
-		CreatedAtMs: s.CreatedMillis, Generation: s.Generation, Period: sequence.Period(s.Period).String(), Remaining: s.Left,
-		Frozen: s.Frozen, Deleted: s.Deleted, YearStarts: sequence.YearStart(spec.GetYearStarts()).String(), //nolint:gosec // the state machine has checked it
+		Format: spec.GetFormat(), Description: spec.GetDescription(), Template: spec.GetTemplate(),
+		YearStarts: sequence.YearStart(spec.GetYearStarts()).String(), //nolint:gosec // the state machine has checked it
 	}
+}
+
+func sequenceMessage(s member.Standing) *snowraftv1.Sequence {
+	m := settingsMessage(s.Spec)
+	m.CreatedAtMs, m.Generation, m.Period = s.CreatedMillis, s.Generation, sequence.Period(s.Period).String()
+	m.Remaining, m.Frozen, m.Deleted = s.Left, s.Frozen, s.Deleted
 	if s.Left > 0 {
 		m.Next = new(s.Following)
 	}

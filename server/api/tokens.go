@@ -40,7 +40,7 @@ func (t tokens) CreateToken(ctx context.Context, req *snowraftv1.CreateTokenRequ
 	secret := trust.NewTokenSecret()
 	made, err := t.Member.CreateToken(ctx, member.TokenSpec{
 		Name: m.GetName(), Hash: trust.HashTokenSecret(secret), Scopes: grants.Scopes,
-		ExpiresAtMillis: grants.ExpiresAtMillis, Rate: grants.Rate, Burst: grants.Burst,
+		ExpiresAtMillis: grants.ExpiresAtMillis, Rate: grants.Rate, Burst: grants.Burst, Sequences: grants.Sequences,
 	})
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (t tokens) VerifyToken(ctx context.Context, req *snowraftv1.VerifyTokenRequ
 }
 
 // tokenFields lists the fields of a token that its administrator sets.
-var tokenFields = []string{"scopes", "expires_at_ms", "rate", "burst", "disabled"}
+var tokenFields = []string{"scopes", "expires_at_ms", "rate", "burst", "disabled", "sequences"}
 
 // changedTokenFields returns the fields that an update changes.
 func changedTokenFields(req *snowraftv1.UpdateTokenRequest) ([]string, error) {
@@ -203,6 +203,8 @@ func applyToken(r *fsm.TokenRecord, m *snowraftv1.Token, fields []string) error 
 			r.Rate = m.GetRate()
 		case "burst":
 			r.Burst = m.GetBurst()
+		case "sequences":
+			r.Sequences = m.GetSequences()
 		case "disabled":
 			if m.GetDisabled() && !r.Disabled {
 				return wire.Invalid("disabled: only a restore disables tokens; delete the token instead")
@@ -223,5 +225,6 @@ func tokenMessage(r *fsm.TokenRecord) *snowraftv1.Token {
 	return &snowraftv1.Token{
 		Id: r.ID, Name: r.Name, Scopes: r.Scopes, ExpiresAtMs: r.ExpiresAtMillis, Rate: r.Rate, Burst: r.Burst,
 		CreatedAtMs: r.CreatedMillis, Generation: r.Generation, Disabled: r.Disabled,
+		Sequences: r.Sequences, Begun: r.Begun,
 	}
 }

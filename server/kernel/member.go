@@ -21,14 +21,18 @@ type memberSource struct {
 	member *member.Member
 	router *route.Router
 	strict *share.Calls[member.Numbering]
+	begin  Begin
 }
 
+// Begin creates a sequence by its first use, on behalf of the caller of ctx. It returns false if the sequence does not begin so.
+type Begin func(ctx context.Context, sequence string) (begun bool, err error)
+
 // FromMember returns the source of a member.
-func FromMember(m *member.Member, r *route.Router) Source {
+func FromMember(m *member.Member, r *route.Router, begin Begin) Source {
 	exhausted := func(err error) bool {
 		return err != nil && rpc.FromError(wire.Status(err)).Reason == rpc.SequenceExhausted
 	}
-	return memberSource{m, r, share.New(limits.Count, limits.CallTimeout, exhausted, r.NextShared)}
+	return memberSource{m, r, share.New(limits.Count, limits.CallTimeout, exhausted, r.NextShared), begin}
 }
 
 func (s memberSource) TryTake(ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, uint32) {
@@ -67,7 +71,24 @@ func (s memberSource) UUIDs(ctx context.Context, layout string, count uint32) ([
 // Next issues numbers of a relaxed sequence from the blocks of this member. Numbers of a strict sequence, and those of requests with
 // an ID, which are proposals of their callers, come from the leader. Callers of a strict sequence on behalf of the same principal
 // share calls to the leader.
+//
+// A sequence that does not exist begins if a template matches its name. The member that forwards a request does that.
 func (s memberSource) Next(ctx context.Context, sequence string, count uint64, requestID string) (n member.Numbering, err error) {
+	n, err = s.next(ctx, sequence, count, requestID)
+	if _, unknown := errors.AsType[*member.UnknownSequenceError](err); !unknown || trust.RelayOf(ctx) != "" {
+		return n, err
+	}
+	begun, failed := s.begin(ctx, sequence)
+	switch {
+	case failed != nil:
+		return n, failed
+	case !begun:
+		return n, err
+	}
+	return s.next(ctx, sequence, count, requestID)
+}
+
+func (s memberSource) next(ctx context.Context, sequence string, count uint64, requestID string) (n member.Numbering, err error) {
 	relayed := trust.RelayOf(ctx) != ""
 	if requestID != "" {
 		// A name that is not UTF-8 would end the stream to the leader, which callers share.

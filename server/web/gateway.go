@@ -86,6 +86,7 @@ func newGateway(conn grpc.ClientConnInterface) (*gateway, error) {
 		register(g.mux, conn, snowraftv1.NewWorkerServiceClient, gatewayv1.RegisterWorkerServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewClusterServiceClient, gatewayv1.RegisterClusterServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewSequenceServiceClient, gatewayv1.RegisterSequenceServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewTemplateServiceClient, gatewayv1.RegisterTemplateServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewTokenServiceClient, gatewayv1.RegisterTokenServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewOperationsServiceClient, gatewayv1.RegisterOperationsServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewViewServiceClient, gatewayv1.RegisterViewServiceHandlerClient),

@@ -198,7 +198,9 @@ type Sequence struct {
 	LastAtMost *int64 `protobuf:"varint,22,opt,name=last_at_most,json=lastAtMost,proto3,oneof" json:"last_at_most,omitempty"`
 	// Not output only: the day on which years and their first quarters begin, in the form 04-01 with a day of 01 to 28; empty means
 	// 01-01. It decides yearly and quarterly periods, and the fiscal years and quarters in texts.
-	YearStarts    string `protobuf:"bytes,30,opt,name=year_starts,json=yearStarts,proto3" json:"year_starts,omitempty"`
+	YearStarts string `protobuf:"bytes,30,opt,name=year_starts,json=yearStarts,proto3" json:"year_starts,omitempty"`
+	// The pattern of the template with which the sequence began; empty if CreateSequence created it.
+	Template      string `protobuf:"bytes,37,opt,name=template,proto3" json:"template,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -390,6 +392,13 @@ func (x *Sequence) GetLastAtMost() int64 {
 func (x *Sequence) GetYearStarts() string {
 	if x != nil {
 		return x.YearStarts
+	}
+	return ""
+}
+
+func (x *Sequence) GetTemplate() string {
+	if x != nil {
+		return x.Template
 	}
 	return ""
 }
@@ -1340,6 +1349,105 @@ func (x *ListFrozenSequencesResponse) GetNextPageToken() string {
 	return ""
 }
 
+type BeginSequenceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the sequence.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginSequenceRequest) Reset() {
+	*x = BeginSequenceRequest{}
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginSequenceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginSequenceRequest) ProtoMessage() {}
+
+func (x *BeginSequenceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginSequenceRequest.ProtoReflect.Descriptor instead.
+func (*BeginSequenceRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *BeginSequenceRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type BeginSequenceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new sequence, or the existing one.
+	Sequence *Sequence `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// The sequence existed, and the call changed nothing.
+	Existed       bool `protobuf:"varint,2,opt,name=existed,proto3" json:"existed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginSequenceResponse) Reset() {
+	*x = BeginSequenceResponse{}
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginSequenceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginSequenceResponse) ProtoMessage() {}
+
+func (x *BeginSequenceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginSequenceResponse.ProtoReflect.Descriptor instead.
+func (*BeginSequenceResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *BeginSequenceResponse) GetSequence() *Sequence {
+	if x != nil {
+		return x.Sequence
+	}
+	return nil
+}
+
+func (x *BeginSequenceResponse) GetExisted() bool {
+	if x != nil {
+		return x.Existed
+	}
+	return false
+}
+
 type NextNumbersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the sequence.
@@ -1356,7 +1464,7 @@ type NextNumbersRequest struct {
 
 func (x *NextNumbersRequest) Reset() {
 	*x = NextNumbersRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1368,7 +1476,7 @@ func (x *NextNumbersRequest) String() string {
 func (*NextNumbersRequest) ProtoMessage() {}
 
 func (x *NextNumbersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1381,7 +1489,7 @@ func (x *NextNumbersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextNumbersRequest.ProtoReflect.Descriptor instead.
 func (*NextNumbersRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{17}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *NextNumbersRequest) GetSequence() string {
@@ -1431,7 +1539,7 @@ type NextNumbersResponse struct {
 
 func (x *NextNumbersResponse) Reset() {
 	*x = NextNumbersResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1443,7 +1551,7 @@ func (x *NextNumbersResponse) String() string {
 func (*NextNumbersResponse) ProtoMessage() {}
 
 func (x *NextNumbersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1456,7 +1564,7 @@ func (x *NextNumbersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextNumbersResponse.ProtoReflect.Descriptor instead.
 func (*NextNumbersResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{18}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *NextNumbersResponse) GetSequence() string {
@@ -1549,7 +1657,7 @@ type StreamNumbersRequest struct {
 
 func (x *StreamNumbersRequest) Reset() {
 	*x = StreamNumbersRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1561,7 +1669,7 @@ func (x *StreamNumbersRequest) String() string {
 func (*StreamNumbersRequest) ProtoMessage() {}
 
 func (x *StreamNumbersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1574,7 +1682,7 @@ func (x *StreamNumbersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamNumbersRequest.ProtoReflect.Descriptor instead.
 func (*StreamNumbersRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{19}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *StreamNumbersRequest) GetRequest() *NextNumbersRequest {
@@ -1615,7 +1723,7 @@ type StreamNumbersResponse struct {
 
 func (x *StreamNumbersResponse) Reset() {
 	*x = StreamNumbersResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1627,7 +1735,7 @@ func (x *StreamNumbersResponse) String() string {
 func (*StreamNumbersResponse) ProtoMessage() {}
 
 func (x *StreamNumbersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1640,7 +1748,7 @@ func (x *StreamNumbersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamNumbersResponse.ProtoReflect.Descriptor instead.
 func (*StreamNumbersResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{20}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StreamNumbersResponse) GetResponse() *NextNumbersResponse {
@@ -1681,7 +1789,7 @@ type GetLastRequest struct {
 
 func (x *GetLastRequest) Reset() {
 	*x = GetLastRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1693,7 +1801,7 @@ func (x *GetLastRequest) String() string {
 func (*GetLastRequest) ProtoMessage() {}
 
 func (x *GetLastRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1706,7 +1814,7 @@ func (x *GetLastRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLastRequest.ProtoReflect.Descriptor instead.
 func (*GetLastRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{21}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetLastRequest) GetSequence() string {
@@ -1726,7 +1834,7 @@ type GetLastResponse struct {
 
 func (x *GetLastResponse) Reset() {
 	*x = GetLastResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1738,7 +1846,7 @@ func (x *GetLastResponse) String() string {
 func (*GetLastResponse) ProtoMessage() {}
 
 func (x *GetLastResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1751,7 +1859,7 @@ func (x *GetLastResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLastResponse.ProtoReflect.Descriptor instead.
 func (*GetLastResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{22}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetLastResponse) GetLast() int64 {
@@ -1781,7 +1889,7 @@ type AllocateBlockRequest struct {
 
 func (x *AllocateBlockRequest) Reset() {
 	*x = AllocateBlockRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1793,7 +1901,7 @@ func (x *AllocateBlockRequest) String() string {
 func (*AllocateBlockRequest) ProtoMessage() {}
 
 func (x *AllocateBlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1806,7 +1914,7 @@ func (x *AllocateBlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlockRequest.ProtoReflect.Descriptor instead.
 func (*AllocateBlockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{23}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AllocateBlockRequest) GetSequence() string {
@@ -1848,7 +1956,7 @@ type AllocateBlockResponse struct {
 
 func (x *AllocateBlockResponse) Reset() {
 	*x = AllocateBlockResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1860,7 +1968,7 @@ func (x *AllocateBlockResponse) String() string {
 func (*AllocateBlockResponse) ProtoMessage() {}
 
 func (x *AllocateBlockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1873,7 +1981,7 @@ func (x *AllocateBlockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlockResponse.ProtoReflect.Descriptor instead.
 func (*AllocateBlockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{24}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AllocateBlockResponse) GetBlock() *Block {
@@ -1914,7 +2022,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1926,7 +2034,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1939,7 +2047,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{25}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Block) GetToken() uint64 {
@@ -2028,7 +2136,7 @@ type ReturnBlockRequest struct {
 
 func (x *ReturnBlockRequest) Reset() {
 	*x = ReturnBlockRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2040,7 +2148,7 @@ func (x *ReturnBlockRequest) String() string {
 func (*ReturnBlockRequest) ProtoMessage() {}
 
 func (x *ReturnBlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2053,7 +2161,7 @@ func (x *ReturnBlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlockRequest.ProtoReflect.Descriptor instead.
 func (*ReturnBlockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{26}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ReturnBlockRequest) GetSequence() string {
@@ -2092,7 +2200,7 @@ type ReturnBlockResponse struct {
 
 func (x *ReturnBlockResponse) Reset() {
 	*x = ReturnBlockResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2104,7 +2212,7 @@ func (x *ReturnBlockResponse) String() string {
 func (*ReturnBlockResponse) ProtoMessage() {}
 
 func (x *ReturnBlockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2117,14 +2225,14 @@ func (x *ReturnBlockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlockResponse.ProtoReflect.Descriptor instead.
 func (*ReturnBlockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{27}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{29}
 }
 
 var File_snowraft_v1_sequence_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
-	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\xc1\x06\n" +
+	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\xdd\x06\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\x05start\x18\x02 \x01(\x03B\x020\x01H\x00R\x05start\x88\x01\x01\x12%\n" +
@@ -2153,7 +2261,8 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\flast_at_most\x18\x16 \x01(\x03B\x020\x01H\x06R\n" +
 	"lastAtMost\x88\x01\x01\x12\x1f\n" +
 	"\vyear_starts\x18\x1e \x01(\tR\n" +
-	"yearStartsB\b\n" +
+	"yearStarts\x12\x1a\n" +
+	"\btemplate\x18% \x01(\tR\btemplateB\b\n" +
 	"\x06_startB\f\n" +
 	"\n" +
 	"_incrementB\x06\n" +
@@ -2226,7 +2335,12 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\"z\n" +
 	"\x1bListFrozenSequencesResponse\x123\n" +
 	"\tsequences\x18\x01 \x03(\v2\x15.snowraft.v1.SequenceR\tsequences\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"e\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"*\n" +
+	"\x14BeginSequenceRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"d\n" +
+	"\x15BeginSequenceResponse\x121\n" +
+	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12\x18\n" +
+	"\aexisted\x18\x02 \x01(\bR\aexisted\"e\n" +
 	"\x12NextNumbersRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x1d\n" +
@@ -2308,7 +2422,7 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x15SEQUENCE_RESET_WEEKLY\x10\x05\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x1c\n" +
 	"\x18SEQUENCE_RESET_QUARTERLY\x10\x06\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x042\x94\x0f\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x042\xa7\x10\n" +
 	"\x0fSequenceService\x12\xa7\x01\n" +
 	"\x0eCreateSequence\x12\".snowraft.v1.CreateSequenceRequest\x1a#.snowraft.v1.CreateSequenceResponse\"L\xa2\x96\x1c)\b\x02\x10\x01\x1a\x05force*\tseq:admin2\rsequence.name8\x01@\x01\x82\xd3\xe4\x93\x02\x19:\bsequence\"\r/v1/sequences\x12\x89\x01\n" +
 	"\vGetSequence\x12\x1f.snowraft.v1.GetSequenceRequest\x1a .snowraft.v1.GetSequenceResponse\"7\xa2\x96\x1c\x14\b\x01\x10\x01*\bseq:read2\x04name\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/sequences/{name=**}\x12\x7f\n" +
@@ -2317,7 +2431,8 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x0eDeleteSequence\x12\".snowraft.v1.DeleteSequenceRequest\x1a#.snowraft.v1.DeleteSequenceResponse\"<\xa2\x96\x1c\x19\b\x02\x10\x02*\tseq:admin2\x04name8\x01@\x01\x82\xd3\xe4\x93\x02\x19*\x17/v1/sequences/{name=**}\x12\x87\x01\n" +
 	"\aSetNext\x12\x1b.snowraft.v1.SetNextRequest\x1a\x1c.snowraft.v1.SetNextResponse\"A\xa2\x96\x1c\x1d\b\x02\x10\x02*\tseq:admin2\bsequence8\x01@\x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/sequences:setNext\x12\x9b\x01\n" +
 	"\x0eResumeSequence\x12\".snowraft.v1.ResumeSequenceRequest\x1a#.snowraft.v1.ResumeSequenceResponse\"@\xa2\x96\x1c\x1d\b\x02\x10\x02*\tseq:admin2\bsequence8\x01@\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/sequences:resume\x12\x98\x01\n" +
-	"\x13ListFrozenSequences\x12'.snowraft.v1.ListFrozenSequencesRequest\x1a(.snowraft.v1.ListFrozenSequencesResponse\".\xa2\x96\x1c\x0e\b\x02\x10\x01*\bseq:read\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/sequences:frozen\x12\x8d\x01\n" +
+	"\x13ListFrozenSequences\x12'.snowraft.v1.ListFrozenSequencesRequest\x1a(.snowraft.v1.ListFrozenSequencesResponse\".\xa2\x96\x1c\x0e\b\x02\x10\x01*\bseq:read\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/sequences:frozen\x12\x90\x01\n" +
+	"\rBeginSequence\x12!.snowraft.v1.BeginSequenceRequest\x1a\".snowraft.v1.BeginSequenceResponse\"8\xa2\x96\x1c\x16\b\x02\x10\x01*\bseq:next2\x04name8\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/sequences:begin\x12\x8d\x01\n" +
 	"\vNextNumbers\x12\x1f.snowraft.v1.NextNumbersRequest\x1a .snowraft.v1.NextNumbersResponse\";\xa2\x96\x1c\x1a\b\x03\x10\x01*\bseq:next2\bsequence8\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/sequences:next\x12\x82\x01\n" +
 	"\rStreamNumbers\x12!.snowraft.v1.StreamNumbersRequest\x1a\".snowraft.v1.StreamNumbersResponse\"&\xa2\x96\x1c\"\b\x03\x10\x01*\bseq:next2\x10request.sequence8\x01(\x010\x01\x12|\n" +
 	"\aGetLast\x12\x1b.snowraft.v1.GetLastRequest\x1a\x1c.snowraft.v1.GetLastResponse\"6\xa2\x96\x1c\x18\b\x03\x10\x01*\bseq:read2\bsequence\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/sequences:last\x12\x94\x01\n" +
@@ -2337,7 +2452,7 @@ func file_snowraft_v1_sequence_proto_rawDescGZIP() []byte {
 }
 
 var file_snowraft_v1_sequence_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_snowraft_v1_sequence_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_snowraft_v1_sequence_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_snowraft_v1_sequence_proto_goTypes = []any{
 	(SequenceMode)(0),                   // 0: snowraft.v1.SequenceMode
 	(SequenceReset)(0),                  // 1: snowraft.v1.SequenceReset
@@ -2358,19 +2473,21 @@ var file_snowraft_v1_sequence_proto_goTypes = []any{
 	(*ResumeSequenceResponse)(nil),      // 16: snowraft.v1.ResumeSequenceResponse
 	(*ListFrozenSequencesRequest)(nil),  // 17: snowraft.v1.ListFrozenSequencesRequest
 	(*ListFrozenSequencesResponse)(nil), // 18: snowraft.v1.ListFrozenSequencesResponse
-	(*NextNumbersRequest)(nil),          // 19: snowraft.v1.NextNumbersRequest
-	(*NextNumbersResponse)(nil),         // 20: snowraft.v1.NextNumbersResponse
-	(*StreamNumbersRequest)(nil),        // 21: snowraft.v1.StreamNumbersRequest
-	(*StreamNumbersResponse)(nil),       // 22: snowraft.v1.StreamNumbersResponse
-	(*GetLastRequest)(nil),              // 23: snowraft.v1.GetLastRequest
-	(*GetLastResponse)(nil),             // 24: snowraft.v1.GetLastResponse
-	(*AllocateBlockRequest)(nil),        // 25: snowraft.v1.AllocateBlockRequest
-	(*AllocateBlockResponse)(nil),       // 26: snowraft.v1.AllocateBlockResponse
-	(*Block)(nil),                       // 27: snowraft.v1.Block
-	(*ReturnBlockRequest)(nil),          // 28: snowraft.v1.ReturnBlockRequest
-	(*ReturnBlockResponse)(nil),         // 29: snowraft.v1.ReturnBlockResponse
-	(*fieldmaskpb.FieldMask)(nil),       // 30: google.protobuf.FieldMask
-	(*status.Status)(nil),               // 31: google.rpc.Status
+	(*BeginSequenceRequest)(nil),        // 19: snowraft.v1.BeginSequenceRequest
+	(*BeginSequenceResponse)(nil),       // 20: snowraft.v1.BeginSequenceResponse
+	(*NextNumbersRequest)(nil),          // 21: snowraft.v1.NextNumbersRequest
+	(*NextNumbersResponse)(nil),         // 22: snowraft.v1.NextNumbersResponse
+	(*StreamNumbersRequest)(nil),        // 23: snowraft.v1.StreamNumbersRequest
+	(*StreamNumbersResponse)(nil),       // 24: snowraft.v1.StreamNumbersResponse
+	(*GetLastRequest)(nil),              // 25: snowraft.v1.GetLastRequest
+	(*GetLastResponse)(nil),             // 26: snowraft.v1.GetLastResponse
+	(*AllocateBlockRequest)(nil),        // 27: snowraft.v1.AllocateBlockRequest
+	(*AllocateBlockResponse)(nil),       // 28: snowraft.v1.AllocateBlockResponse
+	(*Block)(nil),                       // 29: snowraft.v1.Block
+	(*ReturnBlockRequest)(nil),          // 30: snowraft.v1.ReturnBlockRequest
+	(*ReturnBlockResponse)(nil),         // 31: snowraft.v1.ReturnBlockResponse
+	(*fieldmaskpb.FieldMask)(nil),       // 32: google.protobuf.FieldMask
+	(*status.Status)(nil),               // 33: google.rpc.Status
 }
 var file_snowraft_v1_sequence_proto_depIdxs = []int32{
 	0,  // 0: snowraft.v1.Sequence.mode:type_name -> snowraft.v1.SequenceMode
@@ -2380,47 +2497,50 @@ var file_snowraft_v1_sequence_proto_depIdxs = []int32{
 	2,  // 4: snowraft.v1.GetSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
 	2,  // 5: snowraft.v1.ListSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
 	2,  // 6: snowraft.v1.UpdateSequenceRequest.sequence:type_name -> snowraft.v1.Sequence
-	30, // 7: snowraft.v1.UpdateSequenceRequest.update_mask:type_name -> google.protobuf.FieldMask
+	32, // 7: snowraft.v1.UpdateSequenceRequest.update_mask:type_name -> google.protobuf.FieldMask
 	2,  // 8: snowraft.v1.UpdateSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
 	2,  // 9: snowraft.v1.SetNextResponse.sequence:type_name -> snowraft.v1.Sequence
 	2,  // 10: snowraft.v1.ResumeSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
 	2,  // 11: snowraft.v1.ListFrozenSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
-	0,  // 12: snowraft.v1.NextNumbersResponse.mode:type_name -> snowraft.v1.SequenceMode
-	19, // 13: snowraft.v1.StreamNumbersRequest.request:type_name -> snowraft.v1.NextNumbersRequest
-	20, // 14: snowraft.v1.StreamNumbersResponse.response:type_name -> snowraft.v1.NextNumbersResponse
-	31, // 15: snowraft.v1.StreamNumbersResponse.error:type_name -> google.rpc.Status
-	27, // 16: snowraft.v1.AllocateBlockResponse.block:type_name -> snowraft.v1.Block
-	3,  // 17: snowraft.v1.SequenceService.CreateSequence:input_type -> snowraft.v1.CreateSequenceRequest
-	5,  // 18: snowraft.v1.SequenceService.GetSequence:input_type -> snowraft.v1.GetSequenceRequest
-	7,  // 19: snowraft.v1.SequenceService.ListSequences:input_type -> snowraft.v1.ListSequencesRequest
-	9,  // 20: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
-	11, // 21: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
-	13, // 22: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
-	15, // 23: snowraft.v1.SequenceService.ResumeSequence:input_type -> snowraft.v1.ResumeSequenceRequest
-	17, // 24: snowraft.v1.SequenceService.ListFrozenSequences:input_type -> snowraft.v1.ListFrozenSequencesRequest
-	19, // 25: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
-	21, // 26: snowraft.v1.SequenceService.StreamNumbers:input_type -> snowraft.v1.StreamNumbersRequest
-	23, // 27: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
-	25, // 28: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
-	28, // 29: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
-	4,  // 30: snowraft.v1.SequenceService.CreateSequence:output_type -> snowraft.v1.CreateSequenceResponse
-	6,  // 31: snowraft.v1.SequenceService.GetSequence:output_type -> snowraft.v1.GetSequenceResponse
-	8,  // 32: snowraft.v1.SequenceService.ListSequences:output_type -> snowraft.v1.ListSequencesResponse
-	10, // 33: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
-	12, // 34: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
-	14, // 35: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
-	16, // 36: snowraft.v1.SequenceService.ResumeSequence:output_type -> snowraft.v1.ResumeSequenceResponse
-	18, // 37: snowraft.v1.SequenceService.ListFrozenSequences:output_type -> snowraft.v1.ListFrozenSequencesResponse
-	20, // 38: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
-	22, // 39: snowraft.v1.SequenceService.StreamNumbers:output_type -> snowraft.v1.StreamNumbersResponse
-	24, // 40: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
-	26, // 41: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
-	29, // 42: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse
-	30, // [30:43] is the sub-list for method output_type
-	17, // [17:30] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	2,  // 12: snowraft.v1.BeginSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	0,  // 13: snowraft.v1.NextNumbersResponse.mode:type_name -> snowraft.v1.SequenceMode
+	21, // 14: snowraft.v1.StreamNumbersRequest.request:type_name -> snowraft.v1.NextNumbersRequest
+	22, // 15: snowraft.v1.StreamNumbersResponse.response:type_name -> snowraft.v1.NextNumbersResponse
+	33, // 16: snowraft.v1.StreamNumbersResponse.error:type_name -> google.rpc.Status
+	29, // 17: snowraft.v1.AllocateBlockResponse.block:type_name -> snowraft.v1.Block
+	3,  // 18: snowraft.v1.SequenceService.CreateSequence:input_type -> snowraft.v1.CreateSequenceRequest
+	5,  // 19: snowraft.v1.SequenceService.GetSequence:input_type -> snowraft.v1.GetSequenceRequest
+	7,  // 20: snowraft.v1.SequenceService.ListSequences:input_type -> snowraft.v1.ListSequencesRequest
+	9,  // 21: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
+	11, // 22: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
+	13, // 23: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
+	15, // 24: snowraft.v1.SequenceService.ResumeSequence:input_type -> snowraft.v1.ResumeSequenceRequest
+	17, // 25: snowraft.v1.SequenceService.ListFrozenSequences:input_type -> snowraft.v1.ListFrozenSequencesRequest
+	19, // 26: snowraft.v1.SequenceService.BeginSequence:input_type -> snowraft.v1.BeginSequenceRequest
+	21, // 27: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
+	23, // 28: snowraft.v1.SequenceService.StreamNumbers:input_type -> snowraft.v1.StreamNumbersRequest
+	25, // 29: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
+	27, // 30: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
+	30, // 31: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
+	4,  // 32: snowraft.v1.SequenceService.CreateSequence:output_type -> snowraft.v1.CreateSequenceResponse
+	6,  // 33: snowraft.v1.SequenceService.GetSequence:output_type -> snowraft.v1.GetSequenceResponse
+	8,  // 34: snowraft.v1.SequenceService.ListSequences:output_type -> snowraft.v1.ListSequencesResponse
+	10, // 35: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
+	12, // 36: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
+	14, // 37: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
+	16, // 38: snowraft.v1.SequenceService.ResumeSequence:output_type -> snowraft.v1.ResumeSequenceResponse
+	18, // 39: snowraft.v1.SequenceService.ListFrozenSequences:output_type -> snowraft.v1.ListFrozenSequencesResponse
+	20, // 40: snowraft.v1.SequenceService.BeginSequence:output_type -> snowraft.v1.BeginSequenceResponse
+	22, // 41: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
+	24, // 42: snowraft.v1.SequenceService.StreamNumbers:output_type -> snowraft.v1.StreamNumbersResponse
+	26, // 43: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
+	28, // 44: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
+	31, // 45: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse
+	32, // [32:46] is the sub-list for method output_type
+	18, // [18:32] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_sequence_proto_init() }
@@ -2434,16 +2554,16 @@ func file_snowraft_v1_sequence_proto_init() {
 	file_snowraft_v1_sequence_proto_msgTypes[9].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[11].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[13].OneofWrappers = []any{}
-	file_snowraft_v1_sequence_proto_msgTypes[20].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[22].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[24].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[26].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_sequence_proto_rawDesc), len(file_snowraft_v1_sequence_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   28,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,6 +27,7 @@ const (
 	SequenceService_SetNext_FullMethodName             = "/snowraft.v1.SequenceService/SetNext"
 	SequenceService_ResumeSequence_FullMethodName      = "/snowraft.v1.SequenceService/ResumeSequence"
 	SequenceService_ListFrozenSequences_FullMethodName = "/snowraft.v1.SequenceService/ListFrozenSequences"
+	SequenceService_BeginSequence_FullMethodName       = "/snowraft.v1.SequenceService/BeginSequence"
 	SequenceService_NextNumbers_FullMethodName         = "/snowraft.v1.SequenceService/NextNumbers"
 	SequenceService_StreamNumbers_FullMethodName       = "/snowraft.v1.SequenceService/StreamNumbers"
 	SequenceService_GetLast_FullMethodName             = "/snowraft.v1.SequenceService/GetLast"
@@ -64,7 +65,12 @@ type SequenceServiceClient interface {
 	// ListFrozenSequences returns the sequences that a restore froze, deleted ones included, page by page, in ascending
 	// order of their names.
 	ListFrozenSequences(ctx context.Context, in *ListFrozenSequencesRequest, opts ...grpc.CallOption) (*ListFrozenSequencesResponse, error)
-	// NextNumbers issues the next count numbers, all of one period. If fewer are left, it issues none and fails with
+	// BeginSequence creates the sequence of a name as its first use does: with the settings of the most specific template whose
+	// pattern matches, but without issuing a number. A sequence that exists is returned as it is. Without a template, and for a
+	// deleted name, the call fails with UNKNOWN_SEQUENCE. The right to use the sequence is enough, because the template permits
+	// its creation.
+	BeginSequence(ctx context.Context, in *BeginSequenceRequest, opts ...grpc.CallOption) (*BeginSequenceResponse, error)
+	// NextNumbers issues the next count numbers, all of one period. The sequence begins if a template matches its name. If fewer are left, it issues none and fails with
 	// SEQUENCE_EXHAUSTED. If the reply is lost, the numbers are lost, unless the request had an ID and is repeated.
 	NextNumbers(ctx context.Context, in *NextNumbersRequest, opts ...grpc.CallOption) (*NextNumbersResponse, error)
 	// StreamNumbers carries calls of NextNumbers, as StreamIds does those of GenerateIds. The numbers of a strict sequence
@@ -169,6 +175,16 @@ func (c *sequenceServiceClient) ListFrozenSequences(ctx context.Context, in *Lis
 	return out, nil
 }
 
+func (c *sequenceServiceClient) BeginSequence(ctx context.Context, in *BeginSequenceRequest, opts ...grpc.CallOption) (*BeginSequenceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BeginSequenceResponse)
+	err := c.cc.Invoke(ctx, SequenceService_BeginSequence_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *sequenceServiceClient) NextNumbers(ctx context.Context, in *NextNumbersRequest, opts ...grpc.CallOption) (*NextNumbersResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(NextNumbersResponse)
@@ -252,7 +268,12 @@ type SequenceServiceServer interface {
 	// ListFrozenSequences returns the sequences that a restore froze, deleted ones included, page by page, in ascending
 	// order of their names.
 	ListFrozenSequences(context.Context, *ListFrozenSequencesRequest) (*ListFrozenSequencesResponse, error)
-	// NextNumbers issues the next count numbers, all of one period. If fewer are left, it issues none and fails with
+	// BeginSequence creates the sequence of a name as its first use does: with the settings of the most specific template whose
+	// pattern matches, but without issuing a number. A sequence that exists is returned as it is. Without a template, and for a
+	// deleted name, the call fails with UNKNOWN_SEQUENCE. The right to use the sequence is enough, because the template permits
+	// its creation.
+	BeginSequence(context.Context, *BeginSequenceRequest) (*BeginSequenceResponse, error)
+	// NextNumbers issues the next count numbers, all of one period. The sequence begins if a template matches its name. If fewer are left, it issues none and fails with
 	// SEQUENCE_EXHAUSTED. If the reply is lost, the numbers are lost, unless the request had an ID and is repeated.
 	NextNumbers(context.Context, *NextNumbersRequest) (*NextNumbersResponse, error)
 	// StreamNumbers carries calls of NextNumbers, as StreamIds does those of GenerateIds. The numbers of a strict sequence
@@ -300,6 +321,9 @@ func (UnimplementedSequenceServiceServer) ResumeSequence(context.Context, *Resum
 }
 func (UnimplementedSequenceServiceServer) ListFrozenSequences(context.Context, *ListFrozenSequencesRequest) (*ListFrozenSequencesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListFrozenSequences not implemented")
+}
+func (UnimplementedSequenceServiceServer) BeginSequence(context.Context, *BeginSequenceRequest) (*BeginSequenceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BeginSequence not implemented")
 }
 func (UnimplementedSequenceServiceServer) NextNumbers(context.Context, *NextNumbersRequest) (*NextNumbersResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method NextNumbers not implemented")
@@ -481,6 +505,24 @@ func _SequenceService_ListFrozenSequences_Handler(srv interface{}, ctx context.C
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SequenceService_BeginSequence_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BeginSequenceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SequenceServiceServer).BeginSequence(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SequenceService_BeginSequence_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SequenceServiceServer).BeginSequence(ctx, req.(*BeginSequenceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _SequenceService_NextNumbers_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(NextNumbersRequest)
 	if err := dec(in); err != nil {
@@ -598,6 +640,10 @@ var SequenceService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListFrozenSequences",
 			Handler:    _SequenceService_ListFrozenSequences_Handler,
+		},
+		{
+			MethodName: "BeginSequence",
+			Handler:    _SequenceService_BeginSequence_Handler,
 		},
 		{
 			MethodName: "NextNumbers",

@@ -44,7 +44,11 @@ type Token struct {
 	// Output only. Increases with each change of the token.
 	Generation uint64 `protobuf:"varint,8,opt,name=generation,proto3" json:"generation,omitempty"`
 	// A restore disabled the token. An update can enable it, but not disable it.
-	Disabled      bool `protobuf:"varint,9,opt,name=disabled,proto3" json:"disabled,omitempty"`
+	Disabled bool `protobuf:"varint,9,opt,name=disabled,proto3" json:"disabled,omitempty"`
+	// Number of sequences that callers with the token can begin by first use, deleted ones included, at most 1000000; 0 for no limit.
+	Sequences uint64 `protobuf:"varint,35,opt,name=sequences,proto3" json:"sequences,omitempty"`
+	// Output only. Number of sequences that they have begun.
+	Begun         uint64 `protobuf:"varint,36,opt,name=begun,proto3" json:"begun,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -142,9 +146,23 @@ func (x *Token) GetDisabled() bool {
 	return false
 }
 
+func (x *Token) GetSequences() uint64 {
+	if x != nil {
+		return x.Sequences
+	}
+	return 0
+}
+
+func (x *Token) GetBegun() uint64 {
+	if x != nil {
+		return x.Begun
+	}
+	return 0
+}
+
 type CreateTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The new token: name, scopes, expires_at_ms, rate and burst.
+	// The new token: name, scopes, expires_at_ms, rate, burst and sequences.
 	Token         *Token `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -451,7 +469,7 @@ type UpdateTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ID or name; "anonymous" for the record of callers without a token.
 	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	// The new values: scopes, expires_at_ms, rate, burst and disabled. Anonymous callers have no expires_at_ms.
+	// The new values: scopes, expires_at_ms, rate, burst, sequences and disabled. Anonymous callers have no expires_at_ms.
 	Changes *Token `protobuf:"bytes,2,opt,name=changes,proto3" json:"changes,omitempty"`
 	// The fields of changes that the call applies; absent: those that are set.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,3,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
@@ -766,7 +784,7 @@ var File_snowraft_v1_token_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_token_proto_rawDesc = "" +
 	"\n" +
-	"\x17snowraft/v1/token.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x16snowraft/v1/rule.proto\"\xf1\x01\n" +
+	"\x17snowraft/v1/token.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x16snowraft/v1/rule.proto\"\xad\x02\n" +
 	"\x05Token\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
@@ -778,7 +796,9 @@ const file_snowraft_v1_token_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\b \x01(\x04R\n" +
 	"generation\x12\x1a\n" +
-	"\bdisabled\x18\t \x01(\bR\bdisabled\">\n" +
+	"\bdisabled\x18\t \x01(\bR\bdisabled\x12 \n" +
+	"\tsequences\x18# \x01(\x04B\x020\x01R\tsequences\x12\x18\n" +
+	"\x05begun\x18$ \x01(\x04B\x020\x01R\x05begun\">\n" +
 	"\x12CreateTokenRequest\x12(\n" +
 	"\x05token\x18\x01 \x01(\v2\x12.snowraft.v1.TokenR\x05token\"X\n" +
 	"\x13CreateTokenResponse\x12(\n" +

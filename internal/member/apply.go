@@ -1,0 +1,117 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/fsm"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	"github.com/snowraft/snowraft/sequence"
+)
+
+// Application describes a page of sequences that get the settings of their template.
+type Application struct {
+	Pattern  string
+	After    string // name before the first one of the page
+	Limit    int    // greatest number of sequences
+	DryRun   bool   // changes nothing
+	Force    Force
+	Expected *uint64 // generation of the template; nil: any
+}
+
+// Applied holds the outcomes of an [Application].
+type Applied struct {
+	Outcomes   []Outcome // of the sequences that differ, in ascending order of their names
+	Unchanged  int
+	Next       string // name of the last sequence of the page; empty after the last page
+	Generation uint64 // of the template
+	Index      uint64 // log index of the last change; 0 without one
+}
+
+// Outcome is the outcome for a sequence that differs from its template.
+type Outcome struct {
+	Name   string
+	Fields []string
+	Err    error // refusal; nil if the sequence was changed or, without a change, would be
+}
+
+// ApplyTemplate gives sequences that began with a template its present settings; only the leader can. Each change obeys
+// the rules of UpdateSequence. The refusal of one is its outcome, and any other error ends the page: a repetition
+// finds the sequences that were changed unchanged.
+func (m *Member) ApplyTemplate(ctx context.Context, a Application) (Applied, error) {
+	t, err := m.expectTemplate(ctx, a.Pattern, a.Expected)
+	if err != nil {
+		return Applied{}, err
+	}
+	var found []fsm.Sequence
+	m.fsm.View(func(s *fsm.State) { found = s.SequencesOf(a.Pattern, a.After, a.Limit+1) })
+	applied := Applied{Generation: t.Generation}
+	if len(found) > a.Limit {
+		found = found[:a.Limit]
+		applied.Next = found[a.Limit-1].Spec.GetName()
+	}
+	for _, s := range found {
+		want := proto.CloneOf(t.Spec.GetSettings())
+		want.Name, want.Template = s.Spec.GetName(), s.Spec.GetTemplate()
+		if proto.Equal(want, s.Spec) {
+			applied.Unchanged++
+			continue
+		}
+		index, err := m.applyTo(ctx, s, want, a)
+		if err != nil && !refusesOne(err) {
+			return Applied{}, err
+		}
+		applied.Index = max(applied.Index, index)
+		applied.Outcomes = append(applied.Outcomes, Outcome{want.GetName(), differingFields(s.Spec, want), err})
+	}
+	return applied, nil
+}
+
+// applyTo changes a sequence or, in a dry run, returns the refusal that the change would get. It returns the index of the change.
+func (m *Member) applyTo(ctx context.Context, s fsm.Sequence, want *commandv1.SequenceSpec, a Application) (index uint64, err error) {
+	if !a.DryRun {
+		changed, err := m.UpdateSequence(ctx, want.GetName(), Update{
+			Edit: func(spec *commandv1.SequenceSpec) error {
+				proto.Reset(spec)
+				proto.Merge(spec, want)
+				return nil
+			},
+			Force: a.Force, Expected: &s.Generation,
+		})
+		return changed.Index, err
+	}
+	if err := acceptChange(s.Spec, want, a.Force.Format); err != nil {
+		return 0, err
+	}
+	m.fsm.View(func(state *fsm.State) {
+		err = state.CheckUpdate(&commandv1.UpdateSequence{Spec: want, Generation: s.Generation, Force: a.Force.Numbers})
+	})
+	return 0, err
+}
+
+// refusesOne reports whether an error is about one sequence, so that the changes of others may succeed.
+func refusesOne(err error) bool {
+	if refused, ok := errors.AsType[*fsm.Refused](err); ok {
+		return slices.Contains([]commandv1.Refusal{
+			commandv1.Refusal_REFUSAL_WOULD_REPEAT, commandv1.Refusal_REFUSAL_SEQUENCE_FROZEN,
+			commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
+		}, refused.Reason)
+	}
+	_, deleted := errors.AsType[*UnknownSequenceError](err)
+	_, changed := errors.AsType[*GenerationError](err)
+	return deleted || changed || errors.Is(err, sequence.ErrInvalidFormat)
+}
+
+// differingFields returns the names of the fields in which two specifications differ.
+func differingFields(a, b *commandv1.SequenceSpec) (names []string) {
+	fields := a.ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		if f := fields.Get(i); !a.ProtoReflect().Get(f).Equal(b.ProtoReflect().Get(f)) {
+			names = append(names, string(f.Name()))
+		}
+	}
+	return names
+}
