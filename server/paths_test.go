@@ -50,6 +50,8 @@ var shortPaths = []httpPath{
 	{pattern: "/tinyid/id/nextId", method: "GET", target: "/tinyid/id/nextId?bizType=default&batchSize=0", right: trust.RightNextNumbers, form: tinyidJSON},
 	{pattern: "/tinyid/id/nextIdSimple", method: "GET", target: "/tinyid/id/nextIdSimple?bizType=default", right: trust.RightNextNumbers, form: tinyidText},
 	{pattern: "/tinyid/id/nextIdSimple", method: "GET", target: "/tinyid/id/nextIdSimple?bizType=default", right: trust.RightNextNumbers, form: tinyidText, parameter: true},
+	{pattern: "/tinyid/id/nextSegmentId", method: "GET", target: "/tinyid/id/nextSegmentId?bizType=default", right: trust.RightNextNumbers, form: tinyidJSON},
+	{pattern: "/tinyid/id/nextSegmentIdSimple", method: "GET", target: "/tinyid/id/nextSegmentIdSimple?bizType=default", right: trust.RightNextNumbers, form: tinyidText, parameter: true},
 	{pattern: "/metrics", method: "GET", target: "/metrics", right: trust.RightReadMetrics},
 	{pattern: "/healthz", method: "GET", target: "/healthz"},
 	{pattern: "/readyz", method: "GET", target: "/readyz"},
@@ -169,7 +171,7 @@ func TestEveryPathJudgesEveryCaller(t *testing.T) {
 		s := startSecured(t, 1)
 		n := s.nodes[0]
 		_, err := snowraftv1.NewSequenceServiceClient(s.admin(n)).CreateSequence(t.Context(),
-			&snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "default"}})
+			&snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "default", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -136,6 +136,8 @@ var (
 		numbers("/api/snowflake/get/{key}", (*handler).snowflake, refuseLeafSnowflake, refuseSpring),
 		tinyid("/tinyid/id/nextId", (*handler).nextID, refuseTinyid),
 		tinyid("/tinyid/id/nextIdSimple", (*handler).nextIDSimple, refuseTinyidSimple),
+		tinyid("/tinyid/id/nextSegmentId", (*handler).nextSegment, refuseTinyid),
+		tinyid("/tinyid/id/nextSegmentIdSimple", (*handler).nextSegmentSimple, refuseTinyidSimple),
 	}
 	callEndpoint    = &endpoint{serve: (*handler).call, refuse: refuseJSON, forbid: refuseJSON}
 	consoleEndpoint = &endpoint{public: true, serve: func(h *handler, w http.ResponseWriter, r *http.Request) (string, error) {

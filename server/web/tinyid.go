@@ -19,9 +19,9 @@ const (
 
 // tinyidAnswer is the only JSON form of tinyid. Its fields have tinyid's order.
 type tinyidAnswer struct {
-	Data    []int64 `json:"data"`
-	Code    int     `json:"code"`
-	Message string  `json:"message"`
+	Data    any    `json:"data"`
+	Code    int    `json:"code"`
+	Message string `json:"message"`
 }
 
 // nextID serves numbers of a sequence, which tinyid calls a bizType, as JSON.
@@ -54,32 +54,20 @@ func (h *handler) nextIDSimple(w http.ResponseWriter, r *http.Request, _ string)
 // errNoBizType is the error of a request without bizType. tinyid reports a wrong token, because its tokens belong to a bizType.
 var errNoBizType = invalid("bizType: missing")
 
-// batch takes the requested numbers. Like tinyid, it takes none if the batch size is 0 or negative. The token may be a
-// parameter, as in tinyid, and is never logged.
+// batch takes the requested numbers. Like tinyid, it takes none if the batch size is 0 or negative.
 func (h *handler) batch(r *http.Request) ([]int64, error) {
-	if err := checkMethod(r); err != nil {
+	if err := parseTinyid(r); err != nil {
 		return nil, err
-	}
-	err := error(&http.MaxBytesError{Limit: maxUnauthenticated})
-	if len(r.URL.RawQuery) <= maxUnauthenticated {
-		err = r.ParseForm()
-	}
-	if err != nil {
-		status, e := read(unreadable(err))
-		return nil, springFailure{Status: status, Message: e.Message}
 	}
 	count := int64(1)
 	if size := strings.TrimSpace(r.Form.Get("batchSize")); size != "" {
+		var err error
 		if count, err = strconv.ParseInt(size, 10, 32); err != nil {
 			return nil, springFailure{Status: http.StatusBadRequest, Exception: "org.springframework.web.method.annotation.MethodArgumentTypeMismatchException",
 				Message: fmt.Sprintf("Failed to convert value of type 'java.lang.String' to required type 'java.lang.Integer'; nested exception is java.lang.NumberFormatException: For input string: %q", size)}
 		}
 	}
-	bizType := r.Form.Get("bizType")
-	if bizType == "" {
-		return nil, errNoBizType
-	}
-	r, err = h.authenticate(r, r.Form.Get("token"))
+	r, bizType, err := h.tinyidCaller(r)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +78,32 @@ func (h *handler) batch(r *http.Request) ([]int64, error) {
 		numbers[i] = first + int64(i)*increment
 	}
 	return numbers, err
+}
+
+// parseTinyid reads the parameters of a request, which may be in its body.
+func parseTinyid(r *http.Request) error {
+	if err := checkMethod(r); err != nil {
+		return err
+	}
+	err := error(&http.MaxBytesError{Limit: maxUnauthenticated})
+	if len(r.URL.RawQuery) <= maxUnauthenticated {
+		err = r.ParseForm()
+	}
+	if err != nil {
+		status, e := read(unreadable(err))
+		return springFailure{Status: status, Message: e.Message}
+	}
+	return nil
+}
+
+// tinyidCaller returns the sequence of a parsed request, and the request with its caller. The token may be a parameter, as in
+// tinyid, and is never logged.
+func (h *handler) tinyidCaller(r *http.Request) (authenticated *http.Request, bizType string, err error) {
+	if bizType = r.Form.Get("bizType"); bizType == "" {
+		return nil, "", errNoBizType
+	}
+	authenticated, err = h.authenticate(r, r.Form.Get("token"))
+	return authenticated, bizType, err
 }
 
 func refuseTinyid(w http.ResponseWriter, r *http.Request, err error) {

@@ -23,8 +23,8 @@ const drawers = 20
 // move is a counter that moves to the sequence orders while programs draw numbers.
 type move struct {
 	source []string                                        // arguments of the command import
-	drawer func(t *testing.T) (draw func() (int64, error)) // what an old program does for a number
-	use    func(n int64) error                             // what a new program does with a number; nil: nothing
+	drawer func(t *testing.T) (draw func() (int64, error)) // the calls of an old program for one number
+	use    func(n int64) error                             // the use of a number by a new program; nil if it only counts
 }
 
 // play moves the counter, and compares the numbers of all programs.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,9 @@ import (
 
 // passwordVariable is the environment variable with the password of the other system.
 const passwordVariable = "SNOWRAFT_SOURCE_PASSWORD"
+
+// connectLimit is the longest time until the other system answers.
+const connectLimit = 15 * time.Second
 
 // NewImport returns the command import.
 func NewImport(a *cli.App) *cobra.Command {
@@ -29,7 +33,7 @@ changes nothing and shows its plan.
 While programs still draw numbers from the other system, every number that is read there
 is out of date at once. So --apply needs one of two flags. --fence makes the other
 system refuse to issue numbers, and reads each last number after that. With
---writers-stopped, you state that no program draws numbers there any more.
+--writers-stopped, you state that programs no longer draw numbers there.
 
 An import may be repeated. It never lowers the next number of a sequence.
 
@@ -135,13 +139,15 @@ func newSource(a *cli.App, d sourceCommand) *cobra.Command {
 	}), "names of sequences, the first match counts (default: the name of the counter)")
 	cli.AddFlag(cmd, "", "mode", "", cli.ChoiceValue(&o.mode, apijson.Words[snowraftv1.SequenceMode]()...), "mode of new sequences")
 	cmd.Flags().BoolVar(&o.fence, "fence", false, "make the other system refuse to issue numbers")
-	cmd.Flags().BoolVar(&o.writersStopped, "writers-stopped", false, "state that no program draws numbers there any more")
+	cmd.Flags().BoolVar(&o.writersStopped, "writers-stopped", false, "state that programs no longer draw numbers there")
 	cmd.Flags().BoolVar(&o.apply, "apply", false, "do what the plan says")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		if o.apply && o.fence == o.writersStopped {
 			return cli.Usagef("%s: --apply needs one of --fence and --writers-stopped", cli.Below(cmd))
 		}
-		s, err := d.open(ctx, args[0], a.Env(passwordVariable))
+		opening, cancel := context.WithTimeout(ctx, connectLimit)
+		s, err := d.open(opening, args[0], a.Env(passwordVariable))
+		cancel()
 		if err != nil {
 			return err
 		}
@@ -230,7 +236,7 @@ func (i *importer) apply(ctx context.Context, out *cli.Printer, steps []step) er
 	return i.show(out, document{Counters: steps, Applied: true})
 }
 
-// reread returns the last number of a counter once nobody draws numbers.
+// reread returns the last number of a counter once no program draws numbers.
 func (i *importer) reread(ctx context.Context, c counter) (counter, error) {
 	if i.options.fence {
 		return i.source.fence(ctx, c.name)

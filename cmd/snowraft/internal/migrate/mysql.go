@@ -80,7 +80,7 @@ func openColumns(ctx context.Context, address, password string) (source, error) 
 		return nil, err
 	}
 	s := &columnSource{db}
-	// MySQL 8 shows counters that are a day old, unless a session asks for present ones. MariaDB has no such variable.
+	// MySQL 8 shows counters that are a day old, unless a session wants present ones. MariaDB has no such variable.
 	_, _ = db.ExecContext(ctx, "SET SESSION information_schema_stats_expiry = 0")
 	var step int64
 	err = db.QueryRowContext(ctx, "SELECT @@global.auto_increment_increment").Scan(&step)

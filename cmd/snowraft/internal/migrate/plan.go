@@ -19,7 +19,7 @@ const (
 	nothing = "unchanged"
 )
 
-// step is what an import does for one counter. Its fields are those of the JSON, where numbers are strings.
+// step continues one counter in a sequence. Its fields are those of the JSON, where numbers are strings.
 type step struct {
 	Source   string `json:"source"`
 	Last     string `json:"last"` // empty if nothing was issued
@@ -31,7 +31,7 @@ type step struct {
 
 	counter    counter
 	next       int64
-	generation uint64 // of the sequence that is raised
+	generation uint64 // generation of the sequence that is raised
 }
 
 // plan is an import that may be done again: it never lowers a sequence.

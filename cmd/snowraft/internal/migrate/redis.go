@@ -53,7 +53,7 @@ func (s *redisSource) counters(ctx context.Context, match func(string) bool) (co
 	for _, key := range keys {
 		value, err := redis.String(s.conn.DoContext(ctx, "GET", key))
 		if errors.Is(err, redis.ErrNil) {
-			continue // it has expired since
+			continue // expired
 		} else if err != nil {
 			return nil, err
 		}
