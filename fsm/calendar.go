@@ -110,12 +110,12 @@ func (c calendar) periodOf(year, month, day int32) int32 {
 		if c.yearStarts == 0 {
 			startMonth, startDay = 1, 1
 		}
-		at := year*12 + month - 1 // in months
+		months := year*12 + month - 1
 		if day < startDay {
-			at--
+			months--
 		}
-		at -= (at - startMonth + 1) % c.months()
-		year, month, day = at/12, at%12+1, startDay
+		months -= (months - startMonth + 1) % c.months()
+		year, month, day = months/12, months%12+1, startDay
 	}
 	return year*10_000 + month*100 + day
 }

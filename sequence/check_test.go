@@ -266,13 +266,13 @@ func formatOf(set uint, short bool) string {
 // shows another period, in zones with odd days. All tries together are 10,000 formats.
 func TestTextsOfPeriodsDiffer(t *testing.T) {
 	t.Parallel()
-	const formats = 100 // of each try
-	sets := depth.Of(10, formats)
+	const perTry = 100
+	sets := depth.Of(10, perTry)
 	seed.Check(t, func(t *rapid.T) {
 		for range sets {
 			cal, parts := drawAccepted(t)
 			loc := drawZone(t)
-			for range formats / sets {
+			for range perTry / sets {
 				text, _ := drawFormat(t, cal.YearStarts, parts...)
 				f, err := cal.ParseFormat(text)
 				if err != nil {

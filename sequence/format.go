@@ -49,7 +49,7 @@ type part struct {
 	name int // number of a part of the name, from 1
 }
 
-// kind is what a part writes. The kinds from year on are fields of a date.
+// kind is the type of a part. The kinds from year on are fields of a date.
 type kind uint8
 
 const (

@@ -174,7 +174,7 @@ func (p *parser) date(inside, layout string) error {
 
 // fiscalYear parses the layout of a {fy:LAYOUT}: the year in which it ends, or those in which it begins and ends.
 func (p *parser) fiscalYear(inside, layout string) error {
-	var places []int // of the years among the parts
+	var places []int
 	years, err := p.runs(layout, func(letters string) error {
 		if letters != "yyyy" && letters != "yy" {
 			return p.errorf("%q in {%s} is not a year, expected yyyy or yy, for example {fy:yy} or {fy:yyyy-yy}", clip(letters), clip(inside))

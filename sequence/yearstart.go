@@ -50,31 +50,31 @@ func (s YearStart) day() (m time.Month, d int) {
 // after it. A day of year 1 before the first span that begins in that year counts to this span.
 func (s YearStart) span(months, year int, m time.Month, d int) (int, time.Month, int) {
 	startMonth, startDay := s.day()
-	at := year*12 + int(m) - 1 // in months, from January of the year 0
+	month := year*12 + int(m) - 1 // counted from January of the year 0
 	if d < startDay {
-		at--
+		month--
 	}
-	at -= (at - int(startMonth) + 1) % months
-	if at < firstYear*12 {
-		at += months
+	month -= (month - int(startMonth) + 1) % months
+	if month < firstYear*12 {
+		month += months
 	}
-	return at / 12, time.Month(at%12 + 1), startDay
+	return month / 12, time.Month(month%12 + 1), startDay
 }
 
 // fiscal returns the years in which the fiscal year of a day begins and ends, and the day's quarter of it, 1 to 4.
 func (s YearStart) fiscal(year int, m time.Month, d int) (first, last, quarter int) {
 	startMonth, startDay := s.day()
-	since := int(m) - int(startMonth) // in months
+	months := int(m) - int(startMonth)
 	if d < startDay {
-		since--
+		months--
 	}
 	first = year
-	if since < 0 {
-		first, since = max(year-1, 0), since+12
+	if months < 0 {
+		first, months = max(year-1, 0), months+12
 	}
 	last = first
 	if s != 0 {
 		last++
 	}
-	return first, last, since/3 + 1
+	return first, last, months/3 + 1
 }
