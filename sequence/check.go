@@ -23,8 +23,8 @@ func (c Calendar) CheckFormat(f *Format) error {
 		d := dateOf(checkedDay(n), f.yearStarts, f.dates)
 		var text [kindCount]uint16
 		for k := range d {
-			if f.dates.has(kind(k)) { //nolint:gosec // less than kindCount
-				text[k] = uint16(d[k]) //nolint:gosec // at most 10,000
+			if f.dates.has(kind(k)) {
+				text[k] = uint16(d[k])
 			}
 		}
 		first, found := written[text]

@@ -98,9 +98,7 @@ func TestCheckFormatProposesParts(t *testing.T) {
 	}
 }
 
-// The parts of dates in a packed text, with years of two and of four digits, and their bits: a year is in four centuries.
-const years = 3 // the first parts are years
-
+// packed lists the parts of dates in a packed text, with years of two and of four digits, and their bits: a year is one of 400.
 var packed = [...]struct {
 	short, long string
 	bits        int

@@ -19,7 +19,7 @@ var zoneNames string
 func zones(t *testing.T) (all map[string][]time.Time) {
 	all = map[string][]time.Time{}
 	known := map[string]bool{}
-	for _, name := range strings.Fields(zoneNames) {
+	for name := range strings.FieldsSeq(zoneNames) {
 		loc := load(t, name)
 		var changes []time.Time
 		var key strings.Builder
