@@ -171,10 +171,10 @@ func (q *sequence) leaveTrace() {
 // numbers begin with the period after the one that the proposer's clock is in.
 func (q *sequence) inherit(old *sequence, current int32) {
 	l := old.late.value()
-	if q.spec.reset != old.spec.reset {
+	if !q.spec.calendar().sameAs(old.spec.calendar()) {
 		l = late{}
 	}
-	switch now, before := q.spec.lateMillis > 0, old.spec.lateMillis > 0 && q.spec.reset == old.spec.reset; {
+	switch now, before := q.spec.lateMillis > 0, old.spec.lateMillis > 0 && q.spec.calendar().sameAs(old.spec.calendar()); {
 	case now && !before:
 		l.since = max(l.since, q.period, current)
 	case before && !now:

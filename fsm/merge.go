@@ -110,7 +110,7 @@ func (q *sequence) covering(other *sequence) *sequence {
 		c.roll(other.period, true)
 		c.used, c.spent = other.used, other.spent
 	}
-	if c.spec.reset == other.spec.reset {
+	if c.spec.calendar().sameAs(other.spec.calendar()) {
 		ended := *other
 		if ended.period < c.period {
 			ended.roll(c.period, true)

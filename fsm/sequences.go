@@ -119,6 +119,20 @@ func (s *State) DeletedGeneration(name string) uint64 {
 	return 0
 }
 
+// Remembered returns the sequence with that name, even a deleted one.
+func (s *State) Remembered(name string) (Sequence, bool) {
+	if q, ok := s.sequences.live.Get(name); ok {
+		return q.view(), true
+	}
+	q, ok := s.sequences.deleted.Get(name)
+	if !ok {
+		return Sequence{}, false
+	}
+	v := q.view()
+	v.Deleted = true
+	return v, true
+}
+
 // RememberedGeneration returns the generation of a sequence, even of a deleted one; 0 if no sequence of that name is
 // remembered.
 func (s *State) RememberedGeneration(name string) uint64 {

@@ -192,6 +192,16 @@ func (p *peers) invoke(ctx context.Context, to cluster.Member, method string, re
 // NextAtLeader implements route.Peers.
 func (p *peers) NextAtLeader(ctx context.Context, leader cluster.Member, sequence string, count uint64, requestID string) (member.Numbering, error) {
 	req := &snowraftv1.NextNumbersRequest{Sequence: sequence, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most limits.Count
+	return p.next(ctx, leader, req)
+}
+
+// NextOfPeriod implements route.Peers.
+func (p *peers) NextOfPeriod(ctx context.Context, leader cluster.Member, sequence string, count uint64, r member.PeriodRequest) (member.Numbering, error) {
+	return p.next(ctx, leader, wire.NumbersRequest(sequence, count, r))
+}
+
+func (p *peers) next(ctx context.Context, leader cluster.Member, req *snowraftv1.NextNumbersRequest) (member.Numbering, error) {
+	count := uint64(req.GetCount())
 	if got, sent := p.forward(ctx, leader, req); sent {
 		if got.err != nil {
 			return member.Numbering{}, got.err

@@ -114,14 +114,34 @@ func (m *Member) UpdateSequence(ctx context.Context, name string, u Update) (Cha
 		if err := acceptChange(s.Spec, spec, u.Force.Format); err != nil {
 			return Changed{}, err
 		}
-		result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_UpdateSequence{
-			UpdateSequence: &commandv1.UpdateSequence{Spec: spec, Generation: s.Generation, Next: u.Next, Force: u.Force.Numbers},
-		}})
+		update := &commandv1.UpdateSequence{Spec: spec, Generation: s.Generation, Next: u.Next, Force: u.Force.Numbers}
+		now, err := m.stampPeriods(update, s)
+		if err != nil {
+			return Changed{}, err
+		}
+		result, err := m.propose(ctx, now, &commandv1.Command{Body: &commandv1.Command_UpdateSequence{UpdateSequence: update}})
 		if lookAgain(err, look) {
 			continue
 		}
 		return Changed{result.Sequence, result.Index}, m.unknown(ctx, name, err)
 	}
+}
+
+// stampPeriods gives an update of a sequence the periods that the state machine needs if numbers can be late before or after the
+// update. It returns the time of the command, in Unix milliseconds.
+func (m *Member) stampPeriods(update *commandv1.UpdateSequence, before fsm.Sequence) (now int64, err error) {
+	if before.Spec.GetLateMs() == 0 && update.GetSpec().GetLateMs() == 0 {
+		return m.clock.Now().Wall, nil
+	}
+	if now, err = m.comparedNow(); err != nil {
+		return 0, err
+	}
+	d, err := define(before)
+	if err != nil {
+		return 0, err
+	}
+	update.Period, update.OpenFrom = d.period(now), d.openFrom(now, m.fsm.Observed().Load())
+	return now, nil
 }
 
 // acceptChange checks a specification that will replace another. Unless forced, it refuses a format

@@ -27,12 +27,17 @@ func (m *Member) AllocateBlockOnce(ctx context.Context, name string, count uint6
 	return m.allocateRelaxed(ctx, name, count, blockOf{requestID: requestID})
 }
 
-// blockOf is the owner of a block: a process that may return it, or a request that may be repeated. It is empty for a
-// block that has neither.
+// blockOf is the owner of a block: a process that may return it, or a request that may be repeated or names a period. It is
+// empty for a block that has neither.
 type blockOf struct {
 	keyHash   []byte
 	requestID string
+	period    string // see PeriodRequest, as is from
+	from      *int64
 }
+
+// whole reports whether the owner has no use for a shorter block.
+func (of blockOf) whole() bool { return of.requestID != "" || of.period != "" }
 
 func (m *Member) allocateRelaxed(ctx context.Context, name string, count uint64, of blockOf) (allocator.Block, error) {
 	if count == 0 {
@@ -71,7 +76,7 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, o
 			return allocator.Block{}, grantedBlock{}, err
 		}
 		most := max(s.Spec.GetMaxBlock(), limits.Count)
-		if count > most && of.requestID != "" {
+		if count > most && of.whole() {
 			return allocator.Block{}, grantedBlock{}, fmt.Errorf("%w: block of %d numbers: expected at most %d", allocator.ErrInvalidArgument, count, most)
 		}
 		now := m.clock.Now().Wall
@@ -80,9 +85,16 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, o
 				return allocator.Block{}, grantedBlock{}, err
 			}
 		}
+		only := int32(0)
+		if of.period != "" {
+			if only, err = d.readPeriod(of.period); err != nil {
+				return allocator.Block{}, grantedBlock{}, err
+			}
+		}
 		result, err := m.propose(ctx, now, &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
 			Name: name, Count: min(count, most), Generation: s.Generation, Period: d.period(now),
-			RequestId: []byte(of.requestID), Whole: of.requestID != "", ReturnKeyHash: of.keyHash,
+			RequestId: []byte(of.requestID), Whole: of.whole(), ReturnKeyHash: of.keyHash,
+			OnlyPeriod: only, OpenFrom: d.openFrom(now, m.fsm.Observed().Load()), From: of.from,
 		}}})
 		if lookAgain(err, look) {
 			continue

@@ -23,6 +23,7 @@ type definition struct {
 	strict                  bool
 	calendar                sequence.Calendar
 	location                *time.Location
+	lateMillis              int64
 	format                  *sequence.Format // nil: numbers are written as decimals
 }
 
@@ -42,7 +43,7 @@ func settled(s fsm.Sequence) (*definition, error) {
 	d := &definition{
 		incarnation: s.Incarnation, generation: s.Numbering,
 		strict:   spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_STRICT,
-		calendar: calendarOf(fsm.PeriodsOf(spec)),
+		calendar: calendarOf(fsm.PeriodsOf(spec)), lateMillis: spec.GetLateMs(),
 	}
 	var err error
 	if d.location, err = sequence.LoadLocation(spec.GetTimeZone()); err != nil {

@@ -12,8 +12,8 @@ import (
 // ResumeSequence ends the freeze of a sequence, or of a deleted one, after a restore; only the leader can. after is the
 // last number that the earlier cluster may have granted; nil for the last number in the backup. The margin numbers that
 // follow it are skipped. The error is a [GenerationError] if the sequence does not have the expected generation; nil
-// accepts any.
-func (m *Member) ResumeSequence(ctx context.Context, name string, after *int64, margin uint64, expected *uint64) (Changed, error) {
+// accepts any. With a period, as the calendar of the sequence reads it, ResumeSequence ends the freeze of that period, which ended.
+func (m *Member) ResumeSequence(ctx context.Context, name string, after *int64, margin uint64, expected *uint64, period string) (Changed, error) {
 	generation, err := expect(ctx, m, fmt.Sprintf("sequence %q", name), expected, func() (uint64, uint64, error) {
 		generation, err := m.rememberedAtLeader(ctx, name)
 		return generation, generation, err
@@ -21,10 +21,28 @@ func (m *Member) ResumeSequence(ctx context.Context, name string, after *int64, 
 	if err != nil {
 		return Changed{}, err
 	}
+	only, err := m.rememberedPeriod(name, period)
+	if err != nil {
+		return Changed{}, err
+	}
 	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ResumeSequence{
-		ResumeSequence: &commandv1.ResumeSequence{Name: name, Generation: generation, After: after, Margin: margin},
+		ResumeSequence: &commandv1.ResumeSequence{Name: name, Generation: generation, After: after, Margin: margin, Period: only},
 	}})
 	return Changed{result.Sequence, result.Index}, m.unknown(ctx, name, err)
+}
+
+// rememberedPeriod reads a period of a sequence, even of a deleted one; 0 for an empty text.
+func (m *Member) rememberedPeriod(name, text string) (int32, error) {
+	if text == "" {
+		return 0, nil
+	}
+	var found fsm.Sequence
+	m.fsm.View(func(s *fsm.State) { found, _ = s.Remembered(name) })
+	d, err := define(found)
+	if err != nil {
+		return 0, err
+	}
+	return d.readPeriod(text)
 }
 
 // rememberedAtLeader returns the generation of a sequence, even of a deleted one that is remembered.

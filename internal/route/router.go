@@ -21,6 +21,7 @@ const Wait = 2 * time.Second
 // was sent, [cluster.ErrUnknownOutcome] if the connection broke after that.
 type Peers interface {
 	NextAtLeader(ctx context.Context, leader cluster.Member, sequence string, count uint64, requestID string) (member.Numbering, error)
+	NextOfPeriod(ctx context.Context, leader cluster.Member, sequence string, count uint64, r member.PeriodRequest) (member.Numbering, error)
 	LastAtLeader(ctx context.Context, leader cluster.Member, sequence string) (last int64, ok bool, err error)
 }
 
@@ -41,6 +42,18 @@ func (r *Router) NextAtLeader(ctx context.Context, sequence string, count uint64
 		return err
 	}, func(ctx context.Context, leader cluster.Member) (err error) {
 		n, err = r.peers.NextAtLeader(ctx, leader, sequence, count, requestID)
+		return err
+	})
+	return n, err
+}
+
+// NextOfPeriod issues numbers of one period of a sequence at the leader.
+func (r *Router) NextOfPeriod(ctx context.Context, sequence string, count uint64, of member.PeriodRequest) (n member.Numbering, err error) {
+	err = r.AtLeader(ctx, true, func(ctx context.Context) (err error) { // as in NextAtLeader
+		n, err = r.member.NextOfPeriod(ctx, sequence, count, of)
+		return err
+	}, func(ctx context.Context, leader cluster.Member) (err error) {
+		n, err = r.peers.NextOfPeriod(ctx, leader, sequence, count, of)
 		return err
 	})
 	return n, err

@@ -45,6 +45,8 @@ const (
 	UnknownBackfill  = "UNKNOWN_BACKFILL"
 	BackfillEnded    = "BACKFILL_ENDED"
 	BackfillPosition = "BACKFILL_POSITION"
+	PeriodClosed     = "PERIOD_CLOSED"
+	PeriodUnknown    = "PERIOD_UNKNOWN"
 
 	GaplessSequence    = "GAPLESS_SEQUENCE"
 	NotGapless         = "NOT_GAPLESS"

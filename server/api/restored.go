@@ -47,7 +47,7 @@ func (s *Services) restoration() (m *snowraftv1.Restoration) {
 
 // ResumeSequence implements snowraftv1.SequenceServiceServer.
 func (q sequences) ResumeSequence(ctx context.Context, req *snowraftv1.ResumeSequenceRequest) (*snowraftv1.ResumeSequenceResponse, error) {
-	resumed, err := q.Member.ResumeSequence(ctx, req.GetSequence(), req.After, req.GetMargin(), req.ExpectedGeneration)
+	resumed, err := q.Member.ResumeSequence(ctx, req.GetSequence(), req.After, req.GetMargin(), req.ExpectedGeneration, req.GetPeriod())
 	if err != nil {
 		return nil, err
 	}

@@ -55,6 +55,7 @@ var sequenceFields = []sequenceField{
 		starts, _ := sequence.ParseYearStart(m.GetYearStarts()) // updateSpec refuses others
 		spec.YearStarts = uint32(starts)
 	}},
+	{"late_ms", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.LateMs = m.GetLateMs() }},
 	{"time_zone", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.TimeZone = m.GetTimeZone() }},
 	{"format", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Format = m.GetFormat() }},
 	{"description", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Description = m.GetDescription() }},
@@ -148,7 +149,7 @@ func settingsMessage(spec *commandv1.SequenceSpec) *snowraftv1.Sequence {
 		MinBlock: spec.GetMinBlock(), MaxBlock: spec.GetMaxBlock(),
 		Reset_: snowraftv1.SequenceReset(spec.GetReset_()), TimeZone: spec.GetTimeZone(),
 		Format: spec.GetFormat(), Description: spec.GetDescription(), Template: spec.GetTemplate(),
-		YearStarts: sequence.YearStart(spec.GetYearStarts()).String(), //nolint:gosec // the state machine has checked it
+		YearStarts: sequence.YearStart(spec.GetYearStarts()).String(), LateMs: spec.GetLateMs(), //nolint:gosec // the state machine has checked it
 	}
 }
 
@@ -156,6 +157,13 @@ func sequenceMessage(s member.Standing) *snowraftv1.Sequence {
 	m := settingsMessage(s.Spec)
 	m.CreatedAtMs, m.Generation, m.Period = s.CreatedMillis, s.Generation, sequence.Period(s.Period).String()
 	m.Remaining, m.Frozen, m.Deleted = s.Left, s.Frozen, s.Deleted
+	for _, e := range s.Ended() {
+		ended := &snowraftv1.EndedPeriod{Period: sequence.Period(e.Period).String(), Remaining: e.Remaining, Frozen: e.Frozen}
+		if e.Remaining > 0 {
+			ended.Next = new(e.Next)
+		}
+		m.EndedPeriods = append(m.EndedPeriods, ended)
+	}
 	if s.Left > 0 {
 		m.Next = new(s.Following)
 	}

@@ -261,7 +261,7 @@ func (r *numberRequest) served() bool          { return r.out.Response != nil }
 // try takes numbers from memory or begins a call that callers share. Those of a relayed request are issued and counted for the other
 // member. After a wait for memory, wait does all that.
 func (r *numberRequest) try(j *job) (begun bool, err error) {
-	if j.relayed || r.in.Request.GetRequestId() != "" || j.until.IsZero() {
+	if j.relayed || r.in.Request.GetRequestId() != "" || kernel.OfPeriod(r.in.Request) || j.until.IsZero() {
 		return false, nil
 	}
 	r.job = j

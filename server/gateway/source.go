@@ -89,6 +89,11 @@ func (s *source) Next(ctx context.Context, sequence string, count uint64, reques
 	return s.numbers.Do(ctx, share.Key{Sequence: sequence, Principal: trust.PrincipalOf(ctx)}, count)
 }
 
+// NextOfPeriod requests numbers of one period from a member.
+func (s *source) NextOfPeriod(ctx context.Context, sequence string, count uint64, r member.PeriodRequest) (member.Numbering, error) {
+	return s.request(ctx, wire.NumbersRequest(sequence, count, r))
+}
+
 // TryNext returns false, because a gateway has no numbers in memory.
 func (*source) TryNext(string, uint64) (n member.Numbering, ok bool) {
 	return n, false
@@ -111,12 +116,15 @@ func (s *source) Last(ctx context.Context, sequence string) (int64, bool, error)
 }
 
 func (s *source) askNext(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
+	return s.request(ctx, &snowraftv1.NextNumbersRequest{Sequence: sequence, Count: uint32(count), RequestId: requestID}) //nolint:gosec // at most limits.Count
+}
+
+func (s *source) request(ctx context.Context, req *snowraftv1.NextNumbersRequest) (member.Numbering, error) {
 	reply := new(snowraftv1.NextNumbersResponse)
-	req := &snowraftv1.NextNumbersRequest{Sequence: sequence, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most limits.Count
 	if err := s.askSoon(ctx, snowraftv1.SequenceService_NextNumbers_FullMethodName, req, reply); err != nil {
 		return member.Numbering{}, err
 	}
-	return wire.Numbers(reply, count)
+	return wire.Numbers(reply, uint64(req.GetCount()))
 }
 
 // askSoon is ask with a timeout of wait.

@@ -48,6 +48,11 @@ func (s *source) Next(_ context.Context, _ string, count uint64, _ string) (memb
 	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, nil
 }
 
+func (s *source) NextOfPeriod(_ context.Context, _ string, count uint64, _ member.PeriodRequest) (member.Numbering, error) {
+	s.wait()
+	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, nil
+}
+
 func (s *source) TryNext(_ string, count uint64) (member.Numbering, bool) {
 	if s.empty {
 		return member.Numbering{}, false
@@ -124,6 +129,10 @@ func TestIssuingNeedsAnAdmission(t *testing.T) {
 		}},
 		"NextNumbers, relayed": {trust.RightNextNumbers, "orders", func(k *kernel.Kernel, a trust.Admission) error {
 			_, err := k.NextNumbers(trust.WithRelay(t.Context(), "m2"), a, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
+			return err
+		}},
+		"NextNumbers of a period": {trust.RightNextNumbers, "orders", func(k *kernel.Kernel, a trust.Admission) error {
+			_, err := k.NextNumbers(t.Context(), a, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1, Period: "2026-10"})
 			return err
 		}},
 		"BeginNumbers, in memory": {trust.RightNextNumbers, "orders", beginNumbers},

@@ -122,6 +122,23 @@ func (s memberSource) next(ctx context.Context, sequence string, count uint64, r
 	}
 }
 
+// NextOfPeriod issues numbers of one period at the leader, as proposals of the caller.
+func (s memberSource) NextOfPeriod(ctx context.Context, sequence string, count uint64, r member.PeriodRequest) (n member.Numbering, err error) {
+	if err := member.CheckSequence(sequence); err != nil {
+		return n, err
+	}
+	if err := s.member.CheckPeriods(); err != nil {
+		return n, err
+	}
+	if ctx, err = s.member.Acting(ctx, trust.RightNextNumbers); err != nil {
+		return n, err
+	}
+	if trust.RelayOf(ctx) != "" {
+		return s.member.NextOfPeriod(ctx, sequence, count, r)
+	}
+	return s.router.NextOfPeriod(ctx, sequence, count, r)
+}
+
 // relaxed issues numbers from memory unless the sequence is strict. At first, only the leader may know that a sequence
 // has become strict.
 func (s memberSource) relaxed(ctx context.Context, sequence string, count uint64) (n member.Numbering, strict bool, err error) {

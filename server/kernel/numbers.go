@@ -47,7 +47,15 @@ func (k *Kernel) Last(ctx context.Context, sequence string) (last int64, ok bool
 // NextNumbers serves a request for numbers. Those of a request that another member forwarded count there, also against the rate.
 func (k *Kernel) NextNumbers(ctx context.Context, a trust.Admission, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
 	sequence, relayed := req.GetSequence(), trust.RelayOf(ctx) != ""
-	n, err := k.next(ctx, &a, sequence, uint64(req.GetCount()), req.GetRequestId(), relayed)
+	var (
+		n   member.Numbering
+		err error
+	)
+	if OfPeriod(req) {
+		n, err = k.NextOfPeriod(ctx, &a, sequence, uint64(req.GetCount()), periodRequest(req))
+	} else {
+		n, err = k.next(ctx, &a, sequence, uint64(req.GetCount()), req.GetRequestId(), relayed)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,8 @@ type Source interface {
 	// numbers again. The context of a request with an ID has its admission. Only the leader answers a request that another member
 	// forwarded.
 	Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error)
+	// NextOfPeriod returns the next count numbers of one period of a sequence, from the leader. The context has the admission.
+	NextOfPeriod(ctx context.Context, sequence string, count uint64, r member.PeriodRequest) (member.Numbering, error)
 	// TryNext is Next for a relaxed sequence whose numbers are in memory; it does not wait. If ok is false, nothing was issued;
 	// call Next for the numbers or the error.
 	TryNext(sequence string, count uint64) (n member.Numbering, ok bool)

@@ -11,6 +11,13 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
+// NumbersRequest is a request for numbers of one period.
+func NumbersRequest(sequence string, count uint64, r member.PeriodRequest) *snowraftv1.NextNumbersRequest {
+	return &snowraftv1.NextNumbersRequest{
+		Sequence: sequence, Count: uint32(count), RequestId: r.RequestID, Period: r.Period, From: r.From, //nolint:gosec // at most limits.Count
+	}
+}
+
 // Numbers reads another member's answer to a request for count numbers. Another number of numbers is an error, as are a
 // period, a format, a start of years or a time zone that this program does not know.
 func Numbers(m *snowraftv1.NextNumbersResponse, count uint64) (member.Numbering, error) {

@@ -60,6 +60,13 @@ func (p *process) NextAtLeader(ctx context.Context, leader cluster.Member, name 
 	})
 }
 
+// NextOfPeriod implements route.Peers.
+func (p *process) NextOfPeriod(ctx context.Context, leader cluster.Member, name string, count uint64, r member.PeriodRequest) (member.Numbering, error) {
+	return there(ctx, p, leader, func(ctx context.Context, m *member.Member) (member.Numbering, error) {
+		return m.NextOfPeriod(member.WithActor(ctx, anyone), name, count, r)
+	})
+}
+
 // LastAtLeader implements route.Peers.
 func (p *process) LastAtLeader(ctx context.Context, leader cluster.Member, name string) (int64, bool, error) {
 	type last struct {

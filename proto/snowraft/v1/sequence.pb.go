@@ -200,7 +200,13 @@ type Sequence struct {
 	// 01-01. It decides yearly and quarterly periods, and the fiscal years and quarters in texts.
 	YearStarts string `protobuf:"bytes,30,opt,name=year_starts,json=yearStarts,proto3" json:"year_starts,omitempty"`
 	// The pattern of the template with which the sequence began; empty if CreateSequence created it.
-	Template      string `protobuf:"bytes,37,opt,name=template,proto3" json:"template,omitempty"`
+	Template string `protobuf:"bytes,37,opt,name=template,proto3" json:"template,omitempty"`
+	// Not output only: the time after the end of a period in which numbers of it are still issued, 1000 to 31622400000 ms (366
+	// days); 0 for none. Only with a reset. It counts by the observed clock. A period that has closed stays closed.
+	LateMs int64 `protobuf:"varint,34,opt,name=late_ms,json=lateMs,proto3" json:"late_ms,omitempty"`
+	// Output only. The periods that ended and of which the cluster knows the end, in ascending order. A period that is not
+	// listed is unknown, not empty.
+	EndedPeriods  []*EndedPeriod `protobuf:"bytes,35,rep,name=ended_periods,json=endedPeriods,proto3" json:"ended_periods,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -403,6 +409,93 @@ func (x *Sequence) GetTemplate() string {
 	return ""
 }
 
+func (x *Sequence) GetLateMs() int64 {
+	if x != nil {
+		return x.LateMs
+	}
+	return 0
+}
+
+func (x *Sequence) GetEndedPeriods() []*EndedPeriod {
+	if x != nil {
+		return x.EndedPeriods
+	}
+	return nil
+}
+
+// EndedPeriod is a period of a sequence that ended. Its numbers may be late.
+type EndedPeriod struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first day of the period, in the form 2026-11-22.
+	Period string `protobuf:"bytes,1,opt,name=period,proto3" json:"period,omitempty"`
+	// The next number of the period; absent if none is left.
+	Next *int64 `protobuf:"varint,2,opt,name=next,proto3,oneof" json:"next,omitempty"`
+	// Number of numbers that can still be issued in the period, at most 2^64-1.
+	Remaining uint64 `protobuf:"varint,3,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	// The period issues nothing until it is resumed after a restore.
+	Frozen        bool `protobuf:"varint,4,opt,name=frozen,proto3" json:"frozen,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndedPeriod) Reset() {
+	*x = EndedPeriod{}
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndedPeriod) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndedPeriod) ProtoMessage() {}
+
+func (x *EndedPeriod) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndedPeriod.ProtoReflect.Descriptor instead.
+func (*EndedPeriod) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *EndedPeriod) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *EndedPeriod) GetNext() int64 {
+	if x != nil && x.Next != nil {
+		return *x.Next
+	}
+	return 0
+}
+
+func (x *EndedPeriod) GetRemaining() uint64 {
+	if x != nil {
+		return x.Remaining
+	}
+	return 0
+}
+
+func (x *EndedPeriod) GetFrozen() bool {
+	if x != nil {
+		return x.Frozen
+	}
+	return false
+}
+
 type CreateSequenceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The new sequence. Fields that are not set get their defaults; output-only fields are ignored.
@@ -422,7 +515,7 @@ type CreateSequenceRequest struct {
 
 func (x *CreateSequenceRequest) Reset() {
 	*x = CreateSequenceRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[1]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -434,7 +527,7 @@ func (x *CreateSequenceRequest) String() string {
 func (*CreateSequenceRequest) ProtoMessage() {}
 
 func (x *CreateSequenceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[1]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -447,7 +540,7 @@ func (x *CreateSequenceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSequenceRequest.ProtoReflect.Descriptor instead.
 func (*CreateSequenceRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{1}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *CreateSequenceRequest) GetSequence() *Sequence {
@@ -492,7 +585,7 @@ type CreateSequenceResponse struct {
 
 func (x *CreateSequenceResponse) Reset() {
 	*x = CreateSequenceResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[2]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -504,7 +597,7 @@ func (x *CreateSequenceResponse) String() string {
 func (*CreateSequenceResponse) ProtoMessage() {}
 
 func (x *CreateSequenceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[2]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -517,7 +610,7 @@ func (x *CreateSequenceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSequenceResponse.ProtoReflect.Descriptor instead.
 func (*CreateSequenceResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{2}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CreateSequenceResponse) GetSequence() *Sequence {
@@ -554,7 +647,7 @@ type GetSequenceRequest struct {
 
 func (x *GetSequenceRequest) Reset() {
 	*x = GetSequenceRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[3]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -566,7 +659,7 @@ func (x *GetSequenceRequest) String() string {
 func (*GetSequenceRequest) ProtoMessage() {}
 
 func (x *GetSequenceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[3]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -579,7 +672,7 @@ func (x *GetSequenceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSequenceRequest.ProtoReflect.Descriptor instead.
 func (*GetSequenceRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{3}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetSequenceRequest) GetName() string {
@@ -605,7 +698,7 @@ type GetSequenceResponse struct {
 
 func (x *GetSequenceResponse) Reset() {
 	*x = GetSequenceResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[4]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -617,7 +710,7 @@ func (x *GetSequenceResponse) String() string {
 func (*GetSequenceResponse) ProtoMessage() {}
 
 func (x *GetSequenceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[4]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -630,7 +723,7 @@ func (x *GetSequenceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSequenceResponse.ProtoReflect.Descriptor instead.
 func (*GetSequenceResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{4}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetSequenceResponse) GetSequence() *Sequence {
@@ -654,7 +747,7 @@ type ListSequencesRequest struct {
 
 func (x *ListSequencesRequest) Reset() {
 	*x = ListSequencesRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[5]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -666,7 +759,7 @@ func (x *ListSequencesRequest) String() string {
 func (*ListSequencesRequest) ProtoMessage() {}
 
 func (x *ListSequencesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[5]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -679,7 +772,7 @@ func (x *ListSequencesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSequencesRequest.ProtoReflect.Descriptor instead.
 func (*ListSequencesRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{5}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListSequencesRequest) GetPageSize() int32 {
@@ -715,7 +808,7 @@ type ListSequencesResponse struct {
 
 func (x *ListSequencesResponse) Reset() {
 	*x = ListSequencesResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[6]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -727,7 +820,7 @@ func (x *ListSequencesResponse) String() string {
 func (*ListSequencesResponse) ProtoMessage() {}
 
 func (x *ListSequencesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[6]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -740,7 +833,7 @@ func (x *ListSequencesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSequencesResponse.ProtoReflect.Descriptor instead.
 func (*ListSequencesResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{6}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListSequencesResponse) GetSequences() []*Sequence {
@@ -776,7 +869,7 @@ type UpdateSequenceRequest struct {
 
 func (x *UpdateSequenceRequest) Reset() {
 	*x = UpdateSequenceRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[7]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -788,7 +881,7 @@ func (x *UpdateSequenceRequest) String() string {
 func (*UpdateSequenceRequest) ProtoMessage() {}
 
 func (x *UpdateSequenceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[7]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -801,7 +894,7 @@ func (x *UpdateSequenceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSequenceRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSequenceRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{7}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *UpdateSequenceRequest) GetSequence() *Sequence {
@@ -851,7 +944,7 @@ type UpdateSequenceResponse struct {
 
 func (x *UpdateSequenceResponse) Reset() {
 	*x = UpdateSequenceResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[8]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -863,7 +956,7 @@ func (x *UpdateSequenceResponse) String() string {
 func (*UpdateSequenceResponse) ProtoMessage() {}
 
 func (x *UpdateSequenceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[8]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -876,7 +969,7 @@ func (x *UpdateSequenceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSequenceResponse.ProtoReflect.Descriptor instead.
 func (*UpdateSequenceResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{8}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UpdateSequenceResponse) GetSequence() *Sequence {
@@ -905,7 +998,7 @@ type DeleteSequenceRequest struct {
 
 func (x *DeleteSequenceRequest) Reset() {
 	*x = DeleteSequenceRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[9]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -917,7 +1010,7 @@ func (x *DeleteSequenceRequest) String() string {
 func (*DeleteSequenceRequest) ProtoMessage() {}
 
 func (x *DeleteSequenceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[9]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -930,7 +1023,7 @@ func (x *DeleteSequenceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSequenceRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSequenceRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{9}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *DeleteSequenceRequest) GetName() string {
@@ -957,7 +1050,7 @@ type DeleteSequenceResponse struct {
 
 func (x *DeleteSequenceResponse) Reset() {
 	*x = DeleteSequenceResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[10]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -969,7 +1062,7 @@ func (x *DeleteSequenceResponse) String() string {
 func (*DeleteSequenceResponse) ProtoMessage() {}
 
 func (x *DeleteSequenceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[10]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -982,7 +1075,7 @@ func (x *DeleteSequenceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSequenceResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSequenceResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{10}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DeleteSequenceResponse) GetUnreachedMembers() []string {
@@ -1008,7 +1101,7 @@ type SetNextRequest struct {
 
 func (x *SetNextRequest) Reset() {
 	*x = SetNextRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[11]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1020,7 +1113,7 @@ func (x *SetNextRequest) String() string {
 func (*SetNextRequest) ProtoMessage() {}
 
 func (x *SetNextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[11]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1033,7 +1126,7 @@ func (x *SetNextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNextRequest.ProtoReflect.Descriptor instead.
 func (*SetNextRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{11}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SetNextRequest) GetSequence() string {
@@ -1075,7 +1168,7 @@ type SetNextResponse struct {
 
 func (x *SetNextResponse) Reset() {
 	*x = SetNextResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[12]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1087,7 +1180,7 @@ func (x *SetNextResponse) String() string {
 func (*SetNextResponse) ProtoMessage() {}
 
 func (x *SetNextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[12]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1100,7 +1193,7 @@ func (x *SetNextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNextResponse.ProtoReflect.Descriptor instead.
 func (*SetNextResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{12}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SetNextResponse) GetSequence() *Sequence {
@@ -1127,13 +1220,15 @@ type ResumeSequenceRequest struct {
 	Margin uint64 `protobuf:"varint,3,opt,name=margin,proto3" json:"margin,omitempty"`
 	// The generation that the sequence must have; otherwise the call fails with GENERATION_MISMATCH. Absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,4,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// A period that ended, as in NextNumbersRequest: resume this period, after the sequence itself. Empty: the sequence.
+	Period        string `protobuf:"bytes,31,opt,name=period,proto3" json:"period,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ResumeSequenceRequest) Reset() {
 	*x = ResumeSequenceRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[13]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1145,7 +1240,7 @@ func (x *ResumeSequenceRequest) String() string {
 func (*ResumeSequenceRequest) ProtoMessage() {}
 
 func (x *ResumeSequenceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[13]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1158,7 +1253,7 @@ func (x *ResumeSequenceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeSequenceRequest.ProtoReflect.Descriptor instead.
 func (*ResumeSequenceRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{13}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ResumeSequenceRequest) GetSequence() string {
@@ -1189,6 +1284,13 @@ func (x *ResumeSequenceRequest) GetExpectedGeneration() uint64 {
 	return 0
 }
 
+func (x *ResumeSequenceRequest) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
 type ResumeSequenceResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence *Sequence              `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
@@ -1200,7 +1302,7 @@ type ResumeSequenceResponse struct {
 
 func (x *ResumeSequenceResponse) Reset() {
 	*x = ResumeSequenceResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[14]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1212,7 +1314,7 @@ func (x *ResumeSequenceResponse) String() string {
 func (*ResumeSequenceResponse) ProtoMessage() {}
 
 func (x *ResumeSequenceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[14]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1225,7 +1327,7 @@ func (x *ResumeSequenceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeSequenceResponse.ProtoReflect.Descriptor instead.
 func (*ResumeSequenceResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{14}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ResumeSequenceResponse) GetSequence() *Sequence {
@@ -1253,7 +1355,7 @@ type ListFrozenSequencesRequest struct {
 
 func (x *ListFrozenSequencesRequest) Reset() {
 	*x = ListFrozenSequencesRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[15]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1367,7 @@ func (x *ListFrozenSequencesRequest) String() string {
 func (*ListFrozenSequencesRequest) ProtoMessage() {}
 
 func (x *ListFrozenSequencesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[15]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1380,7 @@ func (x *ListFrozenSequencesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFrozenSequencesRequest.ProtoReflect.Descriptor instead.
 func (*ListFrozenSequencesRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{15}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListFrozenSequencesRequest) GetPageSize() int32 {
@@ -1307,7 +1409,7 @@ type ListFrozenSequencesResponse struct {
 
 func (x *ListFrozenSequencesResponse) Reset() {
 	*x = ListFrozenSequencesResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[16]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1319,7 +1421,7 @@ func (x *ListFrozenSequencesResponse) String() string {
 func (*ListFrozenSequencesResponse) ProtoMessage() {}
 
 func (x *ListFrozenSequencesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[16]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1332,7 +1434,7 @@ func (x *ListFrozenSequencesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFrozenSequencesResponse.ProtoReflect.Descriptor instead.
 func (*ListFrozenSequencesResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{16}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListFrozenSequencesResponse) GetSequences() []*Sequence {
@@ -1359,7 +1461,7 @@ type BeginSequenceRequest struct {
 
 func (x *BeginSequenceRequest) Reset() {
 	*x = BeginSequenceRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1371,7 +1473,7 @@ func (x *BeginSequenceRequest) String() string {
 func (*BeginSequenceRequest) ProtoMessage() {}
 
 func (x *BeginSequenceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1384,7 +1486,7 @@ func (x *BeginSequenceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginSequenceRequest.ProtoReflect.Descriptor instead.
 func (*BeginSequenceRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{17}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *BeginSequenceRequest) GetName() string {
@@ -1406,7 +1508,7 @@ type BeginSequenceResponse struct {
 
 func (x *BeginSequenceResponse) Reset() {
 	*x = BeginSequenceResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1418,7 +1520,7 @@ func (x *BeginSequenceResponse) String() string {
 func (*BeginSequenceResponse) ProtoMessage() {}
 
 func (x *BeginSequenceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1431,7 +1533,7 @@ func (x *BeginSequenceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginSequenceResponse.ProtoReflect.Descriptor instead.
 func (*BeginSequenceResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{18}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *BeginSequenceResponse) GetSequence() *Sequence {
@@ -1457,14 +1559,21 @@ type NextNumbersRequest struct {
 	// If not empty, at most 64 bytes of UTF-8: a repetition of the request within 10 minutes gets the same numbers. This
 	// ID with another count fails with REQUEST_ID_REUSED. In a cluster with a secret, each token has IDs of its own,
 	// and anonymous callers cannot use any.
-	RequestId     string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The only period whose numbers are wanted: the present one, or one that ended and is still open (late_ms). Its first day,
+	// such as 2026-10-01, or a shorter form that fits the reset: 2026-10 for a month, 2026 for a year. Numbers of a period that
+	// ended follow all that were granted in it. They come through the log, whatever the mode. Empty: any period.
+	Period string `protobuf:"bytes,31,opt,name=period,proto3" json:"period,omitempty"`
+	// The next number of the period, by the caller's word: no number from it on was ever issued in that period. Only for a period
+	// that ended and of which the cluster does not know the end. Needs the right seq:admin.
+	From          *int64 `protobuf:"varint,32,opt,name=from,proto3,oneof" json:"from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NextNumbersRequest) Reset() {
 	*x = NextNumbersRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1585,7 @@ func (x *NextNumbersRequest) String() string {
 func (*NextNumbersRequest) ProtoMessage() {}
 
 func (x *NextNumbersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1598,7 @@ func (x *NextNumbersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextNumbersRequest.ProtoReflect.Descriptor instead.
 func (*NextNumbersRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{19}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *NextNumbersRequest) GetSequence() string {
@@ -1511,6 +1620,20 @@ func (x *NextNumbersRequest) GetRequestId() string {
 		return x.RequestId
 	}
 	return ""
+}
+
+func (x *NextNumbersRequest) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *NextNumbersRequest) GetFrom() int64 {
+	if x != nil && x.From != nil {
+		return *x.From
+	}
+	return 0
 }
 
 type NextNumbersResponse struct {
@@ -1539,7 +1662,7 @@ type NextNumbersResponse struct {
 
 func (x *NextNumbersResponse) Reset() {
 	*x = NextNumbersResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1551,7 +1674,7 @@ func (x *NextNumbersResponse) String() string {
 func (*NextNumbersResponse) ProtoMessage() {}
 
 func (x *NextNumbersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1564,7 +1687,7 @@ func (x *NextNumbersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextNumbersResponse.ProtoReflect.Descriptor instead.
 func (*NextNumbersResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{20}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *NextNumbersResponse) GetSequence() string {
@@ -1657,7 +1780,7 @@ type StreamNumbersRequest struct {
 
 func (x *StreamNumbersRequest) Reset() {
 	*x = StreamNumbersRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1669,7 +1792,7 @@ func (x *StreamNumbersRequest) String() string {
 func (*StreamNumbersRequest) ProtoMessage() {}
 
 func (x *StreamNumbersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1682,7 +1805,7 @@ func (x *StreamNumbersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamNumbersRequest.ProtoReflect.Descriptor instead.
 func (*StreamNumbersRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{21}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StreamNumbersRequest) GetRequest() *NextNumbersRequest {
@@ -1723,7 +1846,7 @@ type StreamNumbersResponse struct {
 
 func (x *StreamNumbersResponse) Reset() {
 	*x = StreamNumbersResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1735,7 +1858,7 @@ func (x *StreamNumbersResponse) String() string {
 func (*StreamNumbersResponse) ProtoMessage() {}
 
 func (x *StreamNumbersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1748,7 +1871,7 @@ func (x *StreamNumbersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamNumbersResponse.ProtoReflect.Descriptor instead.
 func (*StreamNumbersResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{22}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StreamNumbersResponse) GetResponse() *NextNumbersResponse {
@@ -1789,7 +1912,7 @@ type GetLastRequest struct {
 
 func (x *GetLastRequest) Reset() {
 	*x = GetLastRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1801,7 +1924,7 @@ func (x *GetLastRequest) String() string {
 func (*GetLastRequest) ProtoMessage() {}
 
 func (x *GetLastRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1814,7 +1937,7 @@ func (x *GetLastRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLastRequest.ProtoReflect.Descriptor instead.
 func (*GetLastRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{23}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetLastRequest) GetSequence() string {
@@ -1834,7 +1957,7 @@ type GetLastResponse struct {
 
 func (x *GetLastResponse) Reset() {
 	*x = GetLastResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1846,7 +1969,7 @@ func (x *GetLastResponse) String() string {
 func (*GetLastResponse) ProtoMessage() {}
 
 func (x *GetLastResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1859,7 +1982,7 @@ func (x *GetLastResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLastResponse.ProtoReflect.Descriptor instead.
 func (*GetLastResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{24}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GetLastResponse) GetLast() int64 {
@@ -1889,7 +2012,7 @@ type AllocateBlockRequest struct {
 
 func (x *AllocateBlockRequest) Reset() {
 	*x = AllocateBlockRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1901,7 +2024,7 @@ func (x *AllocateBlockRequest) String() string {
 func (*AllocateBlockRequest) ProtoMessage() {}
 
 func (x *AllocateBlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1914,7 +2037,7 @@ func (x *AllocateBlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlockRequest.ProtoReflect.Descriptor instead.
 func (*AllocateBlockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{25}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AllocateBlockRequest) GetSequence() string {
@@ -1956,7 +2079,7 @@ type AllocateBlockResponse struct {
 
 func (x *AllocateBlockResponse) Reset() {
 	*x = AllocateBlockResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1968,7 +2091,7 @@ func (x *AllocateBlockResponse) String() string {
 func (*AllocateBlockResponse) ProtoMessage() {}
 
 func (x *AllocateBlockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1981,7 +2104,7 @@ func (x *AllocateBlockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlockResponse.ProtoReflect.Descriptor instead.
 func (*AllocateBlockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{26}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AllocateBlockResponse) GetBlock() *Block {
@@ -2022,7 +2145,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2034,7 +2157,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2047,7 +2170,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{27}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Block) GetToken() uint64 {
@@ -2136,7 +2259,7 @@ type ReturnBlockRequest struct {
 
 func (x *ReturnBlockRequest) Reset() {
 	*x = ReturnBlockRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[28]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2148,7 +2271,7 @@ func (x *ReturnBlockRequest) String() string {
 func (*ReturnBlockRequest) ProtoMessage() {}
 
 func (x *ReturnBlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[28]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2161,7 +2284,7 @@ func (x *ReturnBlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlockRequest.ProtoReflect.Descriptor instead.
 func (*ReturnBlockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{28}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ReturnBlockRequest) GetSequence() string {
@@ -2200,7 +2323,7 @@ type ReturnBlockResponse struct {
 
 func (x *ReturnBlockResponse) Reset() {
 	*x = ReturnBlockResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[29]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2212,7 +2335,7 @@ func (x *ReturnBlockResponse) String() string {
 func (*ReturnBlockResponse) ProtoMessage() {}
 
 func (x *ReturnBlockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[29]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2225,14 +2348,14 @@ func (x *ReturnBlockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlockResponse.ProtoReflect.Descriptor instead.
 func (*ReturnBlockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{29}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{30}
 }
 
 var File_snowraft_v1_sequence_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
-	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\xdd\x06\n" +
+	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\xb5\a\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\x05start\x18\x02 \x01(\x03B\x020\x01H\x00R\x05start\x88\x01\x01\x12%\n" +
@@ -2262,7 +2385,9 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"lastAtMost\x88\x01\x01\x12\x1f\n" +
 	"\vyear_starts\x18\x1e \x01(\tR\n" +
 	"yearStarts\x12\x1a\n" +
-	"\btemplate\x18% \x01(\tR\btemplateB\b\n" +
+	"\btemplate\x18% \x01(\tR\btemplate\x12\x17\n" +
+	"\alate_ms\x18\" \x01(\x03R\x06lateMs\x12=\n" +
+	"\rended_periods\x18# \x03(\v2\x18.snowraft.v1.EndedPeriodR\fendedPeriodsB\b\n" +
 	"\x06_startB\f\n" +
 	"\n" +
 	"_incrementB\x06\n" +
@@ -2270,7 +2395,13 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x04_maxB\a\n" +
 	"\x05_nextB\a\n" +
 	"\x05_lastB\x0f\n" +
-	"\r_last_at_most\"\xa0\x01\n" +
+	"\r_last_at_most\"\x85\x01\n" +
+	"\vEndedPeriod\x12\x16\n" +
+	"\x06period\x18\x01 \x01(\tR\x06period\x12\x1b\n" +
+	"\x04next\x18\x02 \x01(\x03B\x020\x01H\x00R\x04next\x88\x01\x01\x12 \n" +
+	"\tremaining\x18\x03 \x01(\x04B\x020\x01R\tremaining\x12\x16\n" +
+	"\x06frozen\x18\x04 \x01(\bR\x06frozenB\a\n" +
+	"\x05_next\"\xa0\x01\n" +
 	"\x15CreateSequenceRequest\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\x12\x1b\n" +
@@ -2318,12 +2449,13 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x14_expected_generation\"q\n" +
 	"\x0fSetNextResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +
-	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"\xc6\x01\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"\xde\x01\n" +
 	"\x15ResumeSequenceRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x1d\n" +
 	"\x05after\x18\x02 \x01(\x03B\x020\x01H\x00R\x05after\x88\x01\x01\x12\x1a\n" +
 	"\x06margin\x18\x03 \x01(\x04B\x020\x01R\x06margin\x124\n" +
-	"\x13expected_generation\x18\x04 \x01(\x04H\x01R\x12expectedGeneration\x88\x01\x01B\b\n" +
+	"\x13expected_generation\x18\x04 \x01(\x04H\x01R\x12expectedGeneration\x88\x01\x01\x12\x16\n" +
+	"\x06period\x18\x1f \x01(\tR\x06periodB\b\n" +
 	"\x06_afterB\x16\n" +
 	"\x14_expected_generation\"x\n" +
 	"\x16ResumeSequenceResponse\x121\n" +
@@ -2340,12 +2472,15 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"d\n" +
 	"\x15BeginSequenceResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12\x18\n" +
-	"\aexisted\x18\x02 \x01(\bR\aexisted\"e\n" +
+	"\aexisted\x18\x02 \x01(\bR\aexisted\"\xa3\x01\n" +
 	"\x12NextNumbersRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x03 \x01(\tR\trequestId\"\xd8\x02\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\x12\x16\n" +
+	"\x06period\x18\x1f \x01(\tR\x06period\x12\x1b\n" +
+	"\x04from\x18  \x01(\x03B\x020\x01H\x00R\x04from\x88\x01\x01B\a\n" +
+	"\x05_from\"\xd8\x02\n" +
 	"\x13NextNumbersResponse\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x18\n" +
 	"\x05first\x18\x02 \x01(\x03B\x020\x01R\x05first\x12\x14\n" +
@@ -2452,95 +2587,97 @@ func file_snowraft_v1_sequence_proto_rawDescGZIP() []byte {
 }
 
 var file_snowraft_v1_sequence_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_snowraft_v1_sequence_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_snowraft_v1_sequence_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_snowraft_v1_sequence_proto_goTypes = []any{
 	(SequenceMode)(0),                   // 0: snowraft.v1.SequenceMode
 	(SequenceReset)(0),                  // 1: snowraft.v1.SequenceReset
 	(*Sequence)(nil),                    // 2: snowraft.v1.Sequence
-	(*CreateSequenceRequest)(nil),       // 3: snowraft.v1.CreateSequenceRequest
-	(*CreateSequenceResponse)(nil),      // 4: snowraft.v1.CreateSequenceResponse
-	(*GetSequenceRequest)(nil),          // 5: snowraft.v1.GetSequenceRequest
-	(*GetSequenceResponse)(nil),         // 6: snowraft.v1.GetSequenceResponse
-	(*ListSequencesRequest)(nil),        // 7: snowraft.v1.ListSequencesRequest
-	(*ListSequencesResponse)(nil),       // 8: snowraft.v1.ListSequencesResponse
-	(*UpdateSequenceRequest)(nil),       // 9: snowraft.v1.UpdateSequenceRequest
-	(*UpdateSequenceResponse)(nil),      // 10: snowraft.v1.UpdateSequenceResponse
-	(*DeleteSequenceRequest)(nil),       // 11: snowraft.v1.DeleteSequenceRequest
-	(*DeleteSequenceResponse)(nil),      // 12: snowraft.v1.DeleteSequenceResponse
-	(*SetNextRequest)(nil),              // 13: snowraft.v1.SetNextRequest
-	(*SetNextResponse)(nil),             // 14: snowraft.v1.SetNextResponse
-	(*ResumeSequenceRequest)(nil),       // 15: snowraft.v1.ResumeSequenceRequest
-	(*ResumeSequenceResponse)(nil),      // 16: snowraft.v1.ResumeSequenceResponse
-	(*ListFrozenSequencesRequest)(nil),  // 17: snowraft.v1.ListFrozenSequencesRequest
-	(*ListFrozenSequencesResponse)(nil), // 18: snowraft.v1.ListFrozenSequencesResponse
-	(*BeginSequenceRequest)(nil),        // 19: snowraft.v1.BeginSequenceRequest
-	(*BeginSequenceResponse)(nil),       // 20: snowraft.v1.BeginSequenceResponse
-	(*NextNumbersRequest)(nil),          // 21: snowraft.v1.NextNumbersRequest
-	(*NextNumbersResponse)(nil),         // 22: snowraft.v1.NextNumbersResponse
-	(*StreamNumbersRequest)(nil),        // 23: snowraft.v1.StreamNumbersRequest
-	(*StreamNumbersResponse)(nil),       // 24: snowraft.v1.StreamNumbersResponse
-	(*GetLastRequest)(nil),              // 25: snowraft.v1.GetLastRequest
-	(*GetLastResponse)(nil),             // 26: snowraft.v1.GetLastResponse
-	(*AllocateBlockRequest)(nil),        // 27: snowraft.v1.AllocateBlockRequest
-	(*AllocateBlockResponse)(nil),       // 28: snowraft.v1.AllocateBlockResponse
-	(*Block)(nil),                       // 29: snowraft.v1.Block
-	(*ReturnBlockRequest)(nil),          // 30: snowraft.v1.ReturnBlockRequest
-	(*ReturnBlockResponse)(nil),         // 31: snowraft.v1.ReturnBlockResponse
-	(*fieldmaskpb.FieldMask)(nil),       // 32: google.protobuf.FieldMask
-	(*status.Status)(nil),               // 33: google.rpc.Status
+	(*EndedPeriod)(nil),                 // 3: snowraft.v1.EndedPeriod
+	(*CreateSequenceRequest)(nil),       // 4: snowraft.v1.CreateSequenceRequest
+	(*CreateSequenceResponse)(nil),      // 5: snowraft.v1.CreateSequenceResponse
+	(*GetSequenceRequest)(nil),          // 6: snowraft.v1.GetSequenceRequest
+	(*GetSequenceResponse)(nil),         // 7: snowraft.v1.GetSequenceResponse
+	(*ListSequencesRequest)(nil),        // 8: snowraft.v1.ListSequencesRequest
+	(*ListSequencesResponse)(nil),       // 9: snowraft.v1.ListSequencesResponse
+	(*UpdateSequenceRequest)(nil),       // 10: snowraft.v1.UpdateSequenceRequest
+	(*UpdateSequenceResponse)(nil),      // 11: snowraft.v1.UpdateSequenceResponse
+	(*DeleteSequenceRequest)(nil),       // 12: snowraft.v1.DeleteSequenceRequest
+	(*DeleteSequenceResponse)(nil),      // 13: snowraft.v1.DeleteSequenceResponse
+	(*SetNextRequest)(nil),              // 14: snowraft.v1.SetNextRequest
+	(*SetNextResponse)(nil),             // 15: snowraft.v1.SetNextResponse
+	(*ResumeSequenceRequest)(nil),       // 16: snowraft.v1.ResumeSequenceRequest
+	(*ResumeSequenceResponse)(nil),      // 17: snowraft.v1.ResumeSequenceResponse
+	(*ListFrozenSequencesRequest)(nil),  // 18: snowraft.v1.ListFrozenSequencesRequest
+	(*ListFrozenSequencesResponse)(nil), // 19: snowraft.v1.ListFrozenSequencesResponse
+	(*BeginSequenceRequest)(nil),        // 20: snowraft.v1.BeginSequenceRequest
+	(*BeginSequenceResponse)(nil),       // 21: snowraft.v1.BeginSequenceResponse
+	(*NextNumbersRequest)(nil),          // 22: snowraft.v1.NextNumbersRequest
+	(*NextNumbersResponse)(nil),         // 23: snowraft.v1.NextNumbersResponse
+	(*StreamNumbersRequest)(nil),        // 24: snowraft.v1.StreamNumbersRequest
+	(*StreamNumbersResponse)(nil),       // 25: snowraft.v1.StreamNumbersResponse
+	(*GetLastRequest)(nil),              // 26: snowraft.v1.GetLastRequest
+	(*GetLastResponse)(nil),             // 27: snowraft.v1.GetLastResponse
+	(*AllocateBlockRequest)(nil),        // 28: snowraft.v1.AllocateBlockRequest
+	(*AllocateBlockResponse)(nil),       // 29: snowraft.v1.AllocateBlockResponse
+	(*Block)(nil),                       // 30: snowraft.v1.Block
+	(*ReturnBlockRequest)(nil),          // 31: snowraft.v1.ReturnBlockRequest
+	(*ReturnBlockResponse)(nil),         // 32: snowraft.v1.ReturnBlockResponse
+	(*fieldmaskpb.FieldMask)(nil),       // 33: google.protobuf.FieldMask
+	(*status.Status)(nil),               // 34: google.rpc.Status
 }
 var file_snowraft_v1_sequence_proto_depIdxs = []int32{
 	0,  // 0: snowraft.v1.Sequence.mode:type_name -> snowraft.v1.SequenceMode
 	1,  // 1: snowraft.v1.Sequence.reset:type_name -> snowraft.v1.SequenceReset
-	2,  // 2: snowraft.v1.CreateSequenceRequest.sequence:type_name -> snowraft.v1.Sequence
-	2,  // 3: snowraft.v1.CreateSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
-	2,  // 4: snowraft.v1.GetSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
-	2,  // 5: snowraft.v1.ListSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
-	2,  // 6: snowraft.v1.UpdateSequenceRequest.sequence:type_name -> snowraft.v1.Sequence
-	32, // 7: snowraft.v1.UpdateSequenceRequest.update_mask:type_name -> google.protobuf.FieldMask
-	2,  // 8: snowraft.v1.UpdateSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
-	2,  // 9: snowraft.v1.SetNextResponse.sequence:type_name -> snowraft.v1.Sequence
-	2,  // 10: snowraft.v1.ResumeSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
-	2,  // 11: snowraft.v1.ListFrozenSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
-	2,  // 12: snowraft.v1.BeginSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
-	0,  // 13: snowraft.v1.NextNumbersResponse.mode:type_name -> snowraft.v1.SequenceMode
-	21, // 14: snowraft.v1.StreamNumbersRequest.request:type_name -> snowraft.v1.NextNumbersRequest
-	22, // 15: snowraft.v1.StreamNumbersResponse.response:type_name -> snowraft.v1.NextNumbersResponse
-	33, // 16: snowraft.v1.StreamNumbersResponse.error:type_name -> google.rpc.Status
-	29, // 17: snowraft.v1.AllocateBlockResponse.block:type_name -> snowraft.v1.Block
-	3,  // 18: snowraft.v1.SequenceService.CreateSequence:input_type -> snowraft.v1.CreateSequenceRequest
-	5,  // 19: snowraft.v1.SequenceService.GetSequence:input_type -> snowraft.v1.GetSequenceRequest
-	7,  // 20: snowraft.v1.SequenceService.ListSequences:input_type -> snowraft.v1.ListSequencesRequest
-	9,  // 21: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
-	11, // 22: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
-	13, // 23: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
-	15, // 24: snowraft.v1.SequenceService.ResumeSequence:input_type -> snowraft.v1.ResumeSequenceRequest
-	17, // 25: snowraft.v1.SequenceService.ListFrozenSequences:input_type -> snowraft.v1.ListFrozenSequencesRequest
-	19, // 26: snowraft.v1.SequenceService.BeginSequence:input_type -> snowraft.v1.BeginSequenceRequest
-	21, // 27: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
-	23, // 28: snowraft.v1.SequenceService.StreamNumbers:input_type -> snowraft.v1.StreamNumbersRequest
-	25, // 29: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
-	27, // 30: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
-	30, // 31: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
-	4,  // 32: snowraft.v1.SequenceService.CreateSequence:output_type -> snowraft.v1.CreateSequenceResponse
-	6,  // 33: snowraft.v1.SequenceService.GetSequence:output_type -> snowraft.v1.GetSequenceResponse
-	8,  // 34: snowraft.v1.SequenceService.ListSequences:output_type -> snowraft.v1.ListSequencesResponse
-	10, // 35: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
-	12, // 36: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
-	14, // 37: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
-	16, // 38: snowraft.v1.SequenceService.ResumeSequence:output_type -> snowraft.v1.ResumeSequenceResponse
-	18, // 39: snowraft.v1.SequenceService.ListFrozenSequences:output_type -> snowraft.v1.ListFrozenSequencesResponse
-	20, // 40: snowraft.v1.SequenceService.BeginSequence:output_type -> snowraft.v1.BeginSequenceResponse
-	22, // 41: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
-	24, // 42: snowraft.v1.SequenceService.StreamNumbers:output_type -> snowraft.v1.StreamNumbersResponse
-	26, // 43: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
-	28, // 44: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
-	31, // 45: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse
-	32, // [32:46] is the sub-list for method output_type
-	18, // [18:32] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	3,  // 2: snowraft.v1.Sequence.ended_periods:type_name -> snowraft.v1.EndedPeriod
+	2,  // 3: snowraft.v1.CreateSequenceRequest.sequence:type_name -> snowraft.v1.Sequence
+	2,  // 4: snowraft.v1.CreateSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	2,  // 5: snowraft.v1.GetSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	2,  // 6: snowraft.v1.ListSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
+	2,  // 7: snowraft.v1.UpdateSequenceRequest.sequence:type_name -> snowraft.v1.Sequence
+	33, // 8: snowraft.v1.UpdateSequenceRequest.update_mask:type_name -> google.protobuf.FieldMask
+	2,  // 9: snowraft.v1.UpdateSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	2,  // 10: snowraft.v1.SetNextResponse.sequence:type_name -> snowraft.v1.Sequence
+	2,  // 11: snowraft.v1.ResumeSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	2,  // 12: snowraft.v1.ListFrozenSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
+	2,  // 13: snowraft.v1.BeginSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	0,  // 14: snowraft.v1.NextNumbersResponse.mode:type_name -> snowraft.v1.SequenceMode
+	22, // 15: snowraft.v1.StreamNumbersRequest.request:type_name -> snowraft.v1.NextNumbersRequest
+	23, // 16: snowraft.v1.StreamNumbersResponse.response:type_name -> snowraft.v1.NextNumbersResponse
+	34, // 17: snowraft.v1.StreamNumbersResponse.error:type_name -> google.rpc.Status
+	30, // 18: snowraft.v1.AllocateBlockResponse.block:type_name -> snowraft.v1.Block
+	4,  // 19: snowraft.v1.SequenceService.CreateSequence:input_type -> snowraft.v1.CreateSequenceRequest
+	6,  // 20: snowraft.v1.SequenceService.GetSequence:input_type -> snowraft.v1.GetSequenceRequest
+	8,  // 21: snowraft.v1.SequenceService.ListSequences:input_type -> snowraft.v1.ListSequencesRequest
+	10, // 22: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
+	12, // 23: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
+	14, // 24: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
+	16, // 25: snowraft.v1.SequenceService.ResumeSequence:input_type -> snowraft.v1.ResumeSequenceRequest
+	18, // 26: snowraft.v1.SequenceService.ListFrozenSequences:input_type -> snowraft.v1.ListFrozenSequencesRequest
+	20, // 27: snowraft.v1.SequenceService.BeginSequence:input_type -> snowraft.v1.BeginSequenceRequest
+	22, // 28: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
+	24, // 29: snowraft.v1.SequenceService.StreamNumbers:input_type -> snowraft.v1.StreamNumbersRequest
+	26, // 30: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
+	28, // 31: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
+	31, // 32: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
+	5,  // 33: snowraft.v1.SequenceService.CreateSequence:output_type -> snowraft.v1.CreateSequenceResponse
+	7,  // 34: snowraft.v1.SequenceService.GetSequence:output_type -> snowraft.v1.GetSequenceResponse
+	9,  // 35: snowraft.v1.SequenceService.ListSequences:output_type -> snowraft.v1.ListSequencesResponse
+	11, // 36: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
+	13, // 37: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
+	15, // 38: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
+	17, // 39: snowraft.v1.SequenceService.ResumeSequence:output_type -> snowraft.v1.ResumeSequenceResponse
+	19, // 40: snowraft.v1.SequenceService.ListFrozenSequences:output_type -> snowraft.v1.ListFrozenSequencesResponse
+	21, // 41: snowraft.v1.SequenceService.BeginSequence:output_type -> snowraft.v1.BeginSequenceResponse
+	23, // 42: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
+	25, // 43: snowraft.v1.SequenceService.StreamNumbers:output_type -> snowraft.v1.StreamNumbersResponse
+	27, // 44: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
+	29, // 45: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
+	32, // 46: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse
+	33, // [33:47] is the sub-list for method output_type
+	19, // [19:33] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_sequence_proto_init() }
@@ -2550,20 +2687,22 @@ func file_snowraft_v1_sequence_proto_init() {
 	}
 	file_snowraft_v1_rule_proto_init()
 	file_snowraft_v1_sequence_proto_msgTypes[0].OneofWrappers = []any{}
-	file_snowraft_v1_sequence_proto_msgTypes[7].OneofWrappers = []any{}
-	file_snowraft_v1_sequence_proto_msgTypes[9].OneofWrappers = []any{}
-	file_snowraft_v1_sequence_proto_msgTypes[11].OneofWrappers = []any{}
-	file_snowraft_v1_sequence_proto_msgTypes[13].OneofWrappers = []any{}
-	file_snowraft_v1_sequence_proto_msgTypes[22].OneofWrappers = []any{}
-	file_snowraft_v1_sequence_proto_msgTypes[24].OneofWrappers = []any{}
-	file_snowraft_v1_sequence_proto_msgTypes[26].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[1].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[8].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[10].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[12].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[14].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[20].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[23].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[25].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[27].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_sequence_proto_rawDesc), len(file_snowraft_v1_sequence_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   30,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

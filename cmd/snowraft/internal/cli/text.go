@@ -58,6 +58,17 @@ func human(d time.Duration) string {
 	return s
 }
 
+// days formats a duration in days, if it has only whole ones.
+func days(d time.Duration) string {
+	if day := 24 * time.Hour; d >= day && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
+	return human(d)
+}
+
+// DayMilliseconds formats a number of milliseconds in days, such as "45d", if it has only whole ones.
+func DayMilliseconds(ms int64) string { return days(time.Duration(ms) * time.Millisecond) }
+
 // Milliseconds formats a number of milliseconds as a duration, such as "10m".
 func Milliseconds(ms int64) string { return human(time.Duration(ms) * time.Millisecond) }
 

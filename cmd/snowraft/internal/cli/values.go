@@ -156,6 +156,22 @@ func DurationValue(p *time.Duration, lowest, highest time.Duration) *Value {
 	}}
 }
 
+// DaysValue is [DurationValue] for long times: it also accepts whole days, such as 45d, and 0.
+func DaysValue(p *time.Duration, lowest, highest time.Duration) *Value {
+	expects := fmt.Sprintf("0, or a time from %s to %s, such as 45d or 12h", days(lowest), days(highest))
+	return &Value{Kind: "TIME", Expects: expects, Text: func() string { return days(*p) }, Parse: func(s string) bool {
+		var err error
+		if count, ok := strings.CutSuffix(s, "d"); ok {
+			var n uint64
+			n, err = strconv.ParseUint(count, 10, 16)
+			*p = time.Duration(n) * 24 * time.Hour //nolint:gosec // at most 65535 days
+		} else {
+			*p, err = time.ParseDuration(s)
+		}
+		return err == nil && (*p == 0 || *p >= lowest && *p <= highest && *p%time.Millisecond == 0)
+	}}
+}
+
 // ChoiceValue returns a value that accepts one of the choices.
 func ChoiceValue(p *string, choices ...string) *Value {
 	v := textValue(p, strings.Join(choices, "|"), Either(choices), func(s string) bool { return slices.Contains(choices, s) })

@@ -19,6 +19,8 @@ func newNext(a *cli.App) *cobra.Command {
 	var (
 		count     uint64 = 1
 		requestID string
+		period    string
+		from      *int64
 	)
 	cmd := &cobra.Command{
 		Use:   "next NAME",
@@ -30,18 +32,30 @@ calls, other clients may take numbers.
 
 If a response is lost, its numbers are lost too, unless --request-id is given. With
 --request-id, the same request within 10 minutes returns the same numbers, from any
-member.`,
+member.
+
+With --period, the numbers belong to that period: the present one, or one that ended and is
+still open (--late of the sequence). They follow all numbers that were granted in it. If the
+cluster does not know how the period ended, state the next number with --from. The statement
+must be true, because numbers repeat otherwise, and needs the right seq:admin.`,
 		Example: `  snowraft seq next orders
   snowraft seq next orders -n 1000 -o json
-  snowraft seq next invoices --request-id basket-4711`,
+  snowraft seq next invoices --request-id basket-4711
+  snowraft seq next invoices --period 2026-10
+  snowraft seq next invoices --period 2026-09 --from 4712`,
 	}
 	cli.AddFlag(cmd, "", "count", "n", cli.UintValue(&count, 1), "number of numbers")
 	cli.AddFlag(cmd, "", "request-id", "", cli.WordsValue(&requestID, "ID"), "name of this request, 1 to 64 bytes; a repeated request returns the same numbers")
+	cli.AddFlag(cmd, "", "period", "", cli.WordsValue(&period, "PERIOD"), "period of the numbers, such as 2026-10, or its first day, such as 2026-10-01")
+	cli.AddFlag(cmd, "", "from", "", cli.NumberValue(&from).Only(cli.WholeNumber, func() bool { return from != nil }), "next number of a period of which the cluster does not know the end")
 	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		if from != nil && period == "" {
+			return cli.Usagef("--from: cannot be used without --period")
+		}
 		if requestID != "" && count > limits.Count {
 			return cli.Usagef("--count \"%d\": expected at most %d with --request-id", count, limits.Count)
 		}
-		req := &snowraftv1.NextNumbersRequest{Sequence: args[0], RequestId: requestID}
+		req := &snowraftv1.NextNumbersRequest{Sequence: args[0], RequestId: requestID, Period: period, From: from}
 		return cli.InCalls(count, limits.Count, func(n uint32) error {
 			req.Count = n
 			resp, err := r.Sequences.NextNumbers(ctx, req)
@@ -51,6 +65,7 @@ member.`,
 			if err != nil {
 				return err
 			}
+			req.From = nil // known from now on
 			return printNumbers(out, resp)
 		})
 	})

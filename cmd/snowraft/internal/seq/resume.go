@@ -19,7 +19,7 @@ type resumption struct {
 	after        *int64
 	margin, skip uint64
 	stopped, all bool
-	file         string
+	file, period string
 }
 
 func newResume(a *cli.App) *cobra.Command {
@@ -38,11 +38,16 @@ including changes of its next number and of its increment. The distance counts i
 the increment that the backup knows. Numbers that the backup knows are never granted again.
 
 A sequence with a reset whose period may have begun in the old cluster issues nothing
-until its next period, unless --after gives the last number of the present one.`,
+until its next period, unless --after gives the last number of the present one.
+
+A restore also closes all periods that ended. After the sequence, resume each period whose
+numbers are still late with --period and its last number. Late numbers are in no blocks, so
+--holders-stopped is not needed.`,
 		Example: `  snowraft seq resume orders --after 5649 --holders-stopped
   snowraft seq resume orders --after 5649 --margin 100000
   snowraft seq resume --file numbers.txt --holders-stopped
-  snowraft seq resume --all --skip 1000000`,
+  snowraft seq resume --all --skip 1000000
+  snowraft seq resume invoices --period 2026-10 --after 4711`,
 	}
 	r := &resumption{cmd: cmd}
 	cli.AddFlag(cmd, "", "after", "", cli.NumberValue(&r.after).Only(cli.WholeNumber, func() bool { return r.after != nil }), "last number that the old cluster issued")
@@ -51,6 +56,7 @@ until its next period, unless --after gives the last number of the present one.`
 	cmd.Flags().BoolVar(&r.all, "all", false, "resume all frozen sequences, deleted ones included")
 	cli.AddFlag(cmd, "", "skip", "", cli.UintValue(&r.skip, 1), "numbers to skip in each sequence of --all").DefValue = ""
 	cli.AddFlag(cmd, "", "file", "", cli.FileValue(&r.file), "file with a name and its last issued number per line, separated by a space")
+	cli.AddFlag(cmd, "", "period", "", cli.WordsValue(&r.period, "PERIOD"), "period that ended, to be resumed instead of the sequence")
 	return client(a, cmd, func(ctx context.Context, remote *cli.Remote, out *cli.Printer, args []string) error {
 		requests, err := r.requests(ctx, remote, args)
 		if err != nil {
@@ -75,6 +81,10 @@ func printResumed(a *cli.App, out *cli.Printer, resp *snowraftv1.ResumeSequenceR
 func (r *resumption) requests(ctx context.Context, remote *cli.Remote, args []string) ([]*snowraftv1.ResumeSequenceRequest, error) {
 	given := r.cmd.Flags().Changed
 	switch {
+	case r.period != "" && (len(args) == 0 || r.all || r.file != "" || r.stopped):
+		return nil, cli.Usagef("--period needs NAME, and cannot be combined with --all, --file and --holders-stopped")
+	case r.period != "" && r.after == nil && !given("margin"):
+		return nil, cli.Usagef("--period: missing --after; give the last number of the period, or --margin if the backup has it")
 	case len(args) == 1 && (r.all || r.file != ""):
 		return nil, cli.Usagef("NAME cannot be combined with --all and --file")
 	case r.all && (r.file != "" || r.after != nil || given("margin") || r.stopped):
@@ -93,12 +103,12 @@ func (r *resumption) requests(ctx context.Context, remote *cli.Remote, args []st
 		return nil, cli.Usagef("--holders-stopped cannot be combined with --margin")
 	case r.stopped && r.after == nil && r.file == "":
 		return nil, cli.Usagef("--holders-stopped: cannot be used without --after; give the last number that the old cluster issued")
-	case !r.stopped && !given("margin"):
+	case !r.stopped && !given("margin") && r.period == "":
 		return nil, cli.Usagef("missing --holders-stopped or --margin; stop every process that held blocks, or give the numbers to skip for them")
 	case r.file != "":
 		return r.listed()
 	default:
-		return []*snowraftv1.ResumeSequenceRequest{{Sequence: args[0], After: r.after, Margin: r.margin}}, nil
+		return []*snowraftv1.ResumeSequenceRequest{{Sequence: args[0], After: r.after, Margin: r.margin, Period: r.period}}, nil
 	}
 }
 

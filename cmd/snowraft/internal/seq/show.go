@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,19 @@ func last(s *snowraftv1.Sequence) string {
 	return number(s.Last)
 }
 
+// ended returns the periods that ended and are still open; empty if there are none.
+func ended(s *snowraftv1.Sequence) string {
+	var all []string
+	for _, e := range s.GetEndedPeriods() {
+		text := e.GetPeriod() + ": next " + cmp.Or(number(e.Next), "none is left")
+		if e.GetFrozen() {
+			text += ", frozen"
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "; ")
+}
+
 // record returns a block with all fields of a sequence.
 func record(s *snowraftv1.Sequence) cli.Block {
 	relaxed, next := s.GetMode() == snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, "Next"
@@ -47,6 +61,8 @@ func record(s *snowraftv1.Sequence) cli.Block {
 		"Reset", cli.Word(s.GetReset_()),
 		"Period", cli.TextIf(s.GetPeriod() != "", "since %s", s.GetPeriod()),
 		"Years start", s.GetYearStarts(),
+		"Late", cli.TextIf(s.GetLateMs() != 0, "%s after each period", cli.DayMilliseconds(s.GetLateMs())),
+		"Ended periods", ended(s),
 		"Time zone", cmp.Or(s.GetTimeZone(), defaultTimeZone),
 		"Format", s.GetFormat(),
 		"Blocks", cli.TextIf(relaxed, "of %s, %d to %d numbers", cli.Milliseconds(s.GetBlockDurationMs()), s.GetMinBlock(), s.GetMaxBlock()),

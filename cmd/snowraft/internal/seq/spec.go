@@ -36,7 +36,7 @@ var someYearStarts = []string{"01-01", "04-01", "04-06", "07-01", "10-01"}
 type specFlags struct {
 	start, increment, min, max    *int64 // nil is the default
 	mode, reset                   string
-	blockDuration                 time.Duration
+	blockDuration, late           time.Duration
 	minBlock, maxBlock            uint64
 	yearStarts                    string
 	timeZone, format, description string
@@ -50,10 +50,12 @@ func addSpecFlags(cmd *cobra.Command, update bool) *specFlags {
 		reset: defaultReset, yearStarts: defaultYearStarts, timeZone: defaultTimeZone,
 	}
 	cmd.Flags().SortFlags = false
-	add := func(name string, v *cli.Value, help string) {
-		if flag := cli.AddFlag(cmd, "", name, "", v, help); update {
+	add := func(name string, v *cli.Value, help string) *pflag.Flag {
+		flag := cli.AddFlag(cmd, "", name, "", v, help)
+		if update {
 			flag.DefValue = ""
 		}
+		return flag
 	}
 	zone := cli.FreeTextValue(&f.timeZone, "ZONE")
 	zone.Among = someTimeZones
@@ -66,6 +68,7 @@ func addSpecFlags(cmd *cobra.Command, update bool) *specFlags {
 	add("max", cli.NumberValue(&f.max), "greatest number (default: no limit, or --start with a negative increment)")
 	add("reset", cli.ChoiceValue(&f.reset, apijson.Words[snowraftv1.SequenceReset]()...), "period after which numbers restart at --start")
 	add("year-starts", starts, "day, 01 to 28 of a month, on which years and their quarters start, for resets and for {fy} and {quarter} in the format")
+	add("late", cli.DaysValue(&f.late, limits.MinLate, limits.MaxLate), "time after a period in which its numbers are still issued, such as 45d; 0 for none").DefValue = ""
 	add("time-zone", zone, "IANA time zone of periods and of dates in the format")
 	add("format", cli.FreeTextValue(&f.format, "FORMAT"), "format of numbers, such as ORD{date:yyyyMMdd}{seq:06}; empty means decimal")
 	add("description", cli.FreeTextValue(&f.description, "TEXT"), "purpose of the sequence")
@@ -90,6 +93,7 @@ func (f *specFlags) sequence(name string, flags *pflag.FlagSet) (s *snowraftv1.S
 		{"max", "max", func() { s.Max = f.max }},
 		{"reset", "reset", func() { s.Reset_, _ = apijson.Parse[snowraftv1.SequenceReset](f.reset) }},
 		{"year-starts", "year_starts", func() { s.YearStarts = f.yearStarts }},
+		{"late", "late_ms", func() { s.LateMs = f.late.Milliseconds() }},
 		{"time-zone", "time_zone", func() { s.TimeZone = f.timeZone }},
 		{"format", "format", func() { s.Format = f.format }},
 		{"description", "description", func() { s.Description = f.description }},
@@ -127,6 +131,9 @@ yearly reset, {weekyear}{week} with a weekly one, and {fy} if --year-starts move
 years. --force-format accepts another format, whose texts then repeat. It permits no
 repeated number.
 
+With --late, the numbers of a period can still be requested for that time after its end:
+see "snowraft seq next --help".
+
 A name has 1 to 128 bytes of printable UTF-8 in Unicode normalization form C (NFC),
 without spaces. Case matters. Names that begin with $ are reserved.`,
 		Example: `  snowraft seq create orders
@@ -135,6 +142,8 @@ without spaces. Case matters. Names that begin with $ are reserved.`,
     --format 'INV-{date:yyyy}-{seq:06}'
   snowraft seq create bills --reset yearly --year-starts 04-01 \
     --format 'B/{fy:yyyy-yy}/{seq:05}'
+  snowraft seq create receipts --reset monthly --late 45d \
+    --format '{date:yyyyMM}-{seq:05}'
   snowraft seq create shop/east --start 1 --increment 2
   snowraft seq create countdown --start 10 --increment -1 --min 0`,
 		Args: newArgs,
@@ -169,6 +178,10 @@ that they hold, which leaves gaps. A new --description alone drops no block. A c
 unless --force is given: for example, an increment of the opposite sign, or a new
 --reset or --year-starts after numbers were granted. A format after which texts may repeat needs
 --force-format.
+
+--late 0 closes all earlier periods permanently. A longer time has an effect on periods that
+have not closed. If numbers could not be late before, periods that began earlier stay
+unknown.
 
 Lowering --max, or raising --min of a descending sequence, can leave no number: the
 next number comes after the dropped blocks, and may lie beyond the new bound. "snowraft

@@ -81,6 +81,10 @@ public enum Reason {
     TEMPLATE_EXISTS(Repeat.NO),
     /** The template whose pattern matches is suspended after a restore. */
     TEMPLATE_SUSPENDED(Repeat.NO),
+    /** The late time of the period has passed. */
+    PERIOD_CLOSED(Repeat.NO),
+    /** The cluster does not know how the period ended. */
+    PERIOD_UNKNOWN(Repeat.NO),
     /** The sequence is frozen after a restore. */
     SEQUENCE_FROZEN(Repeat.NO),
     /** The name may belong to something that the restored backup does not know. */
