@@ -41,6 +41,12 @@ func resetting() (all []rules) {
 		}
 		add(mode, monthly, zones[0], "{date:yyyyMM}/{date:dd}-{seq}")
 		add(mode, yearly, zones[1], "{date:yyyy}-{seq:base62}")
+		// Weeks, quarters and years that begin on the days of the simulation.
+		add(mode, weekly, zones[0], "{date:yyyyMMdd}-{weekyear}{week}-{seq}")
+		add(mode, quarterly, zones[1], "{date:yyyyMMdd}-{fy}{quarter}-{seq}")
+		all[len(all)-1].spec.YearStarts = 126
+		add(mode, yearly, zones[2], "{date:yyyyMMdd}-{fy:yyyy-yy}-{seq}")
+		all[len(all)-1].spec.YearStarts = 1026
 	}
 	return all
 }
@@ -73,8 +79,13 @@ func (r *rules) period(t time.Time) int32 {
 	if err != nil {
 		return -1
 	}
+	return r.periodIn(t.In(location))
+}
+
+// periodIn returns the period of a resetting sequence that contains a time in its time zone.
+func (r *rules) periodIn(t time.Time) int32 {
 	calendar := sequence.Calendar{Reset: resets[r.spec.GetReset_()], YearStarts: sequence.YearStart(r.spec.GetYearStarts())}
-	return int32(calendar.PeriodAt(t.In(location)))
+	return int32(calendar.PeriodAt(t))
 }
 
 // timely checks that an answer belongs to the correct period, and its text to the same period.
@@ -91,6 +102,13 @@ func (s *series) timely(by string, a asked, n member.Numbering) {
 	date := strconv.Itoa(int(n.Period))
 	significant := map[commandv1.SequenceReset]int{daily: 8, monthly: 6, yearly: 4}[s.spec.GetReset_()]
 	for _, index := range []uint64{0, n.Count - 1} {
+		if strings.HasPrefix(s.spec.GetFormat(), "{date:yyyyMMdd}-") {
+			day, err := time.Parse("20060102", string(n.Append(nil, index))[:8])
+			if err != nil || s.periodIn(day) != n.Period {
+				s.fault("%s issued the text %s of %s in period %d", by, n.Append(nil, index), s.spec.GetName(), n.Period)
+			}
+			continue
+		}
 		if text := string(n.Append(nil, index)); text[:significant] != date[:significant] {
 			s.fault("%s issued the text %s of %s in period %d", by, text, s.spec.GetName(), n.Period)
 		}

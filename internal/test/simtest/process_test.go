@@ -74,7 +74,7 @@ func newProcess(n *node) (*process, error) {
 		return nil, err
 	}
 	p.router = route.New(p.member, p)
-	p.issuing = kernel.FromMember(p.member, p.router)
+	p.issuing = kernel.FromMember(p.member, p.router, func(context.Context, string) (bool, error) { return false, nil })
 	p.up.Store(p.member)
 	go p.run()
 	if n.counted.Load() {
