@@ -22,6 +22,7 @@ const (
 // sections are the packages in the order in which the page has them.
 var sections = []struct{ dir, title string }{
 	{"fsm", "State machine"},
+	{"sequence", "Periods and texts of sequences"},
 	{"allocator", "Windows and blocks in a process"},
 	{"internal/member", "Members and leaders"},
 	{"internal/clock", "Clocks"},
