@@ -12,8 +12,8 @@ import (
 
 const lateMillis = 45 * 86_400_000
 
-// invoices returns a sequence that is on July 1, as it is in UTC at the noon when a bubble begins.
-func invoices(name string, mode snowraftv1.SequenceMode) *snowraftv1.Sequence {
+// lateInvoices returns a sequence that is on July 1, as it is in UTC at the noon when a bubble begins.
+func lateInvoices(name string, mode snowraftv1.SequenceMode) *snowraftv1.Sequence {
 	return &snowraftv1.Sequence{
 		Name: name, Mode: mode, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY, TimeZone: "UTC", LateMs: lateMillis,
 		Format: "{date:yyyyMMdd}-{seq:03}",
@@ -34,7 +34,7 @@ func TestLateNumbers(t *testing.T) {
 		nodes := startCluster(t, 3)
 		for _, mode := range []snowraftv1.SequenceMode{snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED} {
 			name := strings.ToLower(mode.String())
-			nodes[0].createSequence(invoices(name, mode))
+			nodes[0].createSequence(lateInvoices(name, mode))
 			ask := func(n *node, period string, change func(*snowraftv1.NextNumbersRequest)) (*snowraftv1.NextNumbersResponse, error) {
 				req := &snowraftv1.NextNumbersRequest{Sequence: name, Count: 1, Period: period}
 				if change != nil {
@@ -109,7 +109,7 @@ func TestRestoreClosesEarlierPeriods(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		old := startCluster(t, 1, short)[0]
-		old.createSequence(invoices("inv", snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT))
+		old.createSequence(lateInvoices("inv", snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT))
 		old.next("inv", 3)
 		old.enterNextDay("inv")
 		old.next("inv", 3)
@@ -162,7 +162,7 @@ func TestStatedEndsNeedARight(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := startSecured(t, 3)
 		admin := snowraftv1.NewSequenceServiceClient(s.admin(s.nodes[0]))
-		if _, err := admin.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: invoices("inv", snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT)}); err != nil {
+		if _, err := admin.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: lateInvoices("inv", snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT)}); err != nil {
 			t.Fatal(err)
 		}
 		made, err := snowraftv1.NewTokenServiceClient(s.admin(s.nodes[0])).CreateToken(t.Context(), &snowraftv1.CreateTokenRequest{
