@@ -118,7 +118,7 @@ func (s Sequence) Exhausted(left uint64) *Refused {
 	if s.Spec.GetIncrement() < 0 {
 		end, raise = fmt.Sprintf("minimum %d", s.Spec.GetMin()), "lower the minimum"
 	}
-	if s.spent {
+	if s.spent && s.Spec.GetMode() != commandv1.SequenceMode_SEQUENCE_MODE_GAPLESS {
 		raise = "set its next number"
 	}
 	if compact(s.Spec).resets() {
