@@ -131,9 +131,10 @@ func (q *sequence) endedCount() int {
 	return len(q.late.ends)
 }
 
-// roll begins a later period, and keeps the end of the present one if its numbers may be late and there is room.
+// roll begins a later period, and keeps the end of the present one if its numbers may be late and there is room. The ledger of
+// a gapless sequence keeps it anyway.
 func (q *sequence) roll(period int32, room bool) {
-	if l := q.late.value(); room && q.spec.lateMillis > 0 && q.period > l.since {
+	if l := q.late.value(); room && q.spec.lateMillis > 0 && q.period > l.since && !q.spec.gapless() {
 		q.late = l.with(ended{period: q.period, base: q.base, used: q.used}).pointer()
 	}
 	q.startPeriod(period)

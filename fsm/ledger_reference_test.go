@@ -19,6 +19,10 @@ type books struct {
 	fates         map[bookNumber]bookFate
 	keys          map[string]bookKey
 	spent         bool
+
+	late        bool
+	since, open int32
+	skipped     int32 // the last period that an earlier cluster may have begun
 }
 
 type bookNumber struct {
@@ -99,6 +103,9 @@ func (b *books) reserve(c *commandv1.ReserveNumbers, index uint64, observed int6
 	if b.strange(c.GetPeriod()) {
 		return nil, invalidArgument
 	}
+	if b.late {
+		b.open = max(b.open, c.GetOpenFrom())
+	}
 	for _, key := range c.GetKeys() {
 		k, known := b.known(key, observed)
 		switch {
@@ -110,9 +117,9 @@ func (b *books) reserve(c *commandv1.ReserveNumbers, index uint64, observed int6
 			b.keys[key] = k
 		default:
 			b.begin(c.GetPeriod())
-			n, ok := b.draw()
-			if !ok {
-				return nil, exhaustedReas
+			n, reason := b.draw(c.GetOnlyPeriod())
+			if reason != 0 {
+				return nil, reason
 			}
 			k = bookKey{bookNumber: n, reservation: index, attempt: 1, state: fateOpen}
 			b.keys[key] = k
@@ -124,16 +131,34 @@ func (b *books) reserve(c *commandv1.ReserveNumbers, index uint64, observed int6
 	return got, 0
 }
 
-func (b *books) draw() (bookNumber, bool) {
+func (b *books) draw(only int32) (bookNumber, commandv1.Refusal) {
+	const closed = commandv1.Refusal_REFUSAL_PERIOD_CLOSED
+	if only != 0 && only != b.period {
+		n := bookNumber{only, b.first(only)}
+		switch {
+		case !b.resets || only > b.period:
+			return n, invalidArgument
+		case !b.late || only < b.open || only <= b.since:
+			return n, closed
+		case b.cut[only] || b.next[only] == 0 && only <= b.skipped:
+			return n, frozen
+		case n.number > b.max:
+			return n, exhaustedReas
+		}
+		return n, 0
+	}
 	if b.reuse {
 		for n := int64(1); n <= b.max; n++ {
 			if at := (bookNumber{b.period, n}); b.fates[at].free {
-				return at, true
+				return at, 0
 			}
 		}
 	}
 	n := b.first(b.period)
-	return bookNumber{b.period, n}, n <= b.max && !b.spent
+	if n > b.max || b.spent {
+		return bookNumber{}, exhaustedReas
+	}
+	return bookNumber{b.period, n}, 0
 }
 
 // settle confirms or voids the numbers of claims.
@@ -271,10 +296,12 @@ func (b *books) doubt(period int32) {
 			b.keys[key] = k
 		}
 	}
-	if period > b.period {
-		if b.next[b.period] != 0 {
-			b.cut[b.period] = true
+	for p := range b.next {
+		if p < period && (p == b.period || b.late && p > b.since && p >= b.open) {
+			b.cut[p] = true
 		}
+	}
+	if period > b.period {
 		b.period, b.spent = period, true
 	}
 	b.unfree()

@@ -120,3 +120,39 @@ func TestMergeLeavesNumbersUnknown(t *testing.T) {
 	}
 	l.restore(nil)
 }
+
+// TestLateReservations reserves numbers of an ended period, before and after a restore.
+func TestLateReservations(t *testing.T) {
+	const closed = commandv1.Refusal_REFUSAL_PERIOD_CLOSED
+	l := newLedgerLog(t, plain("inv", reusing, resetting(resetDaily), func(s *commandv1.SequenceSpec) { s.LateMs = 24 * livesHour }))
+	day := l.seq("inv").Period
+	late := func(open int32, key string) *commandv1.Command {
+		cmd := reserveIn("inv", l.seq("inv").Generation, day+1, key)
+		cmd.GetReserveNumbers().OnlyPeriod, cmd.GetReserveNumbers().OpenFrom = day, open
+		return cmd
+	}
+	first := l.reserves("inv", day, "a")
+	l.must(neverCommitted(void("inv", "never paid", claimOf(first))))
+	l.reserves("inv", day+1, "b")
+	if r := l.must(late(day, "late")).Reservations[0]; r.Period != day || r.Number != 2 {
+		t.Fatalf("%+v, want the next number of the ended period", r)
+	}
+	l.survives()
+	l.restore(nil)
+	l.must(resume("inv", l.seq("inv").Generation, new(int64(9)), 0))
+	l.refused(frozen, late(day, "more"))
+	again := resume("inv", l.seq("inv").Generation, new(int64(1)), 0)
+	again.GetResumeSequence().Period = day
+	l.refused(wouldRepeats, again)
+	again.GetResumeSequence().After = new(int64(4))
+	l.must(again)
+	if r := l.must(late(day, "more")).Reservations[0]; r.Period != day || r.Number != 5 {
+		t.Fatalf("%+v, want the number after the stated last one", r)
+	}
+	l.survives()
+	l.refused(closed, late(day+1, "closed"))
+	if r := l.must(late(day+1, "more")).Reservations[0]; r.Attempt != 2 {
+		t.Errorf("%+v: an open reservation stands after its period closed", r)
+	}
+	l.refused(closed, late(day, "closed"))
+}

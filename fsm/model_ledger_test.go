@@ -58,8 +58,12 @@ func (w *ledgerWorld) day() int32 {
 func (w *ledgerWorld) run(steps int) error {
 	w.spec = plain(ledgerName, accounted, numbers(1, 1, 1, int64(6+w.choose("max", 3))), resetting([]commandv1.SequenceReset{resetNone, resetDaily}[w.choose("reset", 2)]))
 	w.spec.Reuse = w.choose("reuse", 3) > 0
+	if w.spec.GetReset_() != resetNone && w.choose("late", 2) == 0 {
+		w.spec.LateMs = 2 * 24 * livesHour
+	}
 	w.books = &books{
 		reuse: w.spec.GetReuse(), max: w.spec.GetMax(), resets: w.spec.GetReset_() != resetNone, period: w.day(),
+		late: w.spec.GetLateMs() > 0,
 		next: map[int32]int64{}, cut: map[int32]bool{}, fates: map[bookNumber]bookFate{}, keys: map[string]bookKey{},
 	}
 	for _, cmd := range []*commandv1.Command{raise(Version), create(w.spec, w.day())} {
@@ -151,7 +155,12 @@ func (w *ledgerWorld) request() *commandv1.Command {
 		if other := w.key(); w.choose("both", 4) == 0 && other != keys[0] {
 			keys = append(keys, other)
 		}
-		return reserveIn(ledgerName, q.Generation, w.day(), keys...)
+		cmd := reserveIn(ledgerName, q.Generation, w.day(), keys...)
+		if w.spec.GetLateMs() > 0 && w.choose("late", 2) == 0 {
+			cmd.GetReserveNumbers().OnlyPeriod = period
+			cmd.GetReserveNumbers().OpenFrom, _ = periodOf(Periods{Reset: resetDaily}, w.now-2*24*livesHour)
+		}
+		return cmd
 	case 0, 1, 2:
 		return confirm(ledgerName, w.claim())
 	case 3, 4, 5:
@@ -309,6 +318,9 @@ func (w *ledgerWorld) restore() error {
 	}
 	q, _ := s.Sequence(ledgerName)
 	b.doubt(q.Period)
+	if held, _ := s.sequences.live.Get(ledgerName); held != nil {
+		b.skipped = s.skippedPeriod(held.spec)
+	}
 	w.s, w.books, w.index, w.life, w.log = s, b, r.Index, w.life+1, nil
 	if err := w.books.compare(w.s, ledgerName); err != nil {
 		return err
@@ -325,11 +337,41 @@ func (w *ledgerWorld) restore() error {
 	if result := w.apply(at(w.now, resume(ledgerName, q.Generation, last, 0))); result.Err != nil {
 		return violated("resume", "%v", result.Err)
 	}
+	if err := w.resumePeriods(); err != nil {
+		return err
+	}
 	now, _ := w.s.Sequence(ledgerName)
 	w.spec, w.books.resets = now.Spec, now.Spec.GetReset_() != resetNone
 	w.books.resume(last)
 	w.backUp()
 	return w.books.compare(w.s, ledgerName)
+}
+
+// resumePeriods opens some of the ended periods after their last numbers.
+func (w *ledgerWorld) resumePeriods() error {
+	for period := range w.books.cut {
+		if !w.books.cut[period] || w.choose("resume", 2) == 0 {
+			continue
+		}
+		q, _ := w.s.Sequence(ledgerName)
+		last := w.books.first(period) - 1
+		for at := range w.drawn {
+			if at.period == period {
+				last = max(last, at.number)
+			}
+		}
+		cmd := at(w.now, resume(ledgerName, q.Generation, &last, 0))
+		cmd.GetResumeSequence().Period = period
+		if r := w.apply(cmd); r.Err != nil {
+			if w.books.late && period >= w.books.open && period < w.books.period {
+				return violated("resume", "%v", r.Err)
+			}
+			continue
+		}
+		w.books.fill(period, last+1)
+		w.books.cut[period] = false
+	}
+	return nil
 }
 
 func mustBytes(s *State) []byte {

@@ -22,14 +22,18 @@ func (s *State) reserveNumbers(e entry) Result {
 	if refused := old.current(c.GetGeneration(), c.GetPeriod()); refused != nil {
 		return Result{Err: refused}
 	}
+	if c.GetOpenFrom() != 0 && checkDate(c.GetOpenFrom()) != nil {
+		return Result{Err: invalid("%v", checkDate(c.GetOpenFrom()))}
+	}
 	if err := old.grows(e.index); err != nil {
 		return halted(err)
 	}
 	p := s.edit(old, e)
 	p.forget(2 * len(c.GetKeys()))
+	p.q.closeBefore(c.GetOpenFrom())
 	var got []Reservation
 	for _, key := range c.GetKeys() {
-		r, refused := p.reserve(key, c.GetPeriod())
+		r, refused := p.reserve(key, c)
 		if refused != nil {
 			return Result{Err: refused}
 		}
@@ -83,11 +87,11 @@ func (p *posting) forget(n int) {
 }
 
 // reserve reserves a number for a key.
-func (p *posting) reserve(key string, period int32) (*reservation, *Refused) {
+func (p *posting) reserve(key string, c *commandv1.ReserveNumbers) (*reservation, *Refused) {
 	r, known := p.remembered(key)
 	switch {
 	case !known || r.state == fateVoid:
-		return p.draw(key, period)
+		return p.draw(key, c)
 	case r.state == fateUnknown:
 		return nil, unresolved(p.q.name, key, r)
 	case r.state == fateConfirmed:
@@ -101,29 +105,37 @@ func (p *posting) reserve(key string, period int32) (*reservation, *Refused) {
 	return &again, nil
 }
 
-// draw gives a key a number of the current period: the lowest free one, if the sequence reuses them, or the next one.
-func (p *posting) draw(key string, period int32) (*reservation, *Refused) {
-	p.startPeriod(period)
+// draw gives a key a number of the current period: the lowest free one, if the sequence reuses them, or the next one. Of an
+// earlier period, it is the next one.
+func (p *posting) draw(key string, c *commandv1.ReserveNumbers) (*reservation, *Refused) {
+	p.startPeriod(c.GetPeriod())
+	period := p.q.period
+	if only := c.GetOnlyPeriod(); only != 0 && only != period {
+		if refused := p.checkLate(only); refused != nil {
+			return nil, refused
+		}
+		period = only
+	}
 	if refused := p.roomToDraw(key); refused != nil {
 		return nil, refused
 	}
-	a := p.account(p.q.period)
+	a := p.account(period)
 	n, f := a.next, fate{kind: fateOpen, key: key, stamp: p.stamp}
-	if free, some := p.l.free.Min(); some && p.q.spec.reuse && free < p.q.spec.endOfNumbers() {
+	if free, some := p.l.free.Min(); some && p.q.spec.reuse && period == p.q.period && free < p.q.spec.endOfNumbers() {
 		n = free
 		_, void, _ := a.at(free)
 		f.voids, f.reason = void.voids, void.reason
 		p.l.free.Delete(free)
-	} else if p.q.spent || n >= p.q.spec.endOfNumbers() {
+	} else if p.q.spent && period == p.q.period || n >= p.q.spec.endOfNumbers() {
 		return nil, p.q.view().Exhausted(0)
 	}
 	p.l.set(a, n, n+1, f)
-	p.note(p.q.period, n)
+	p.note(period, n)
 	if r, ok := p.l.keys.Get(key); ok {
 		p.l.settled.Delete(ordered(r.settled, key))
 	}
 	r := &reservation{
-		period: p.q.period, number: n, index: p.stamp.index, attempt: 1, state: fateOpen, reserved: p.stamp.at, holder: p.stamp.by,
+		period: period, number: n, index: p.stamp.index, attempt: 1, state: fateOpen, reserved: p.stamp.at, holder: p.stamp.by,
 	}
 	p.l.keys.Set(key, r)
 	p.l.opened.Insert(ordered(r.index, key))

@@ -134,7 +134,6 @@ func (s *State) freeze(r Restoration, until int64) error {
 		q := *old
 		q.frozen = true
 		q.forbidReturn()
-		before := q.period
 		if q.spec.resets() {
 			period, err := r.lastPeriod(q.spec, deleted, until)
 			if err != nil {
@@ -144,7 +143,7 @@ func (s *State) freeze(r Restoration, until int64) error {
 			q.late = q.late.value().freeze().pointer()
 		}
 		if q.ledger != nil {
-			q.ledger = q.ledger.doubt(before, q.period)
+			q.ledger = q.ledger.doubt(old, q.period)
 		}
 		if deleted {
 			buried = append(buried, &q)

@@ -68,6 +68,9 @@ func (s *State) resumePeriod(e entry, old *sequence, live bool) Result {
 	if err := old.grows(e.index); err != nil {
 		return halted(err)
 	}
+	if old.spec.gapless() && live {
+		return s.resumeGaplessPeriod(e, old)
+	}
 	ended, refused := s.frozenPeriod(old, c.GetPeriod(), c.After)
 	if refused != nil {
 		return Result{Err: refused}

@@ -9,9 +9,10 @@ import (
 // A restore leaves the numbers unknown of which the earlier cluster may have decided after the backup: open ones, free
 // ones, and those that it may have drawn. Nothing draws an unknown number. An operator resolves it, by number.
 
-// doubt turns the open and the free numbers into unknown ones. Nothing can be drawn again, and no claim has an effect. Of a
-// period that the earlier cluster ended, numbers may be missing at the end.
-func (l *ledger) doubt(period, next int32) *ledger {
+// doubt turns the open and the free numbers of a sequence into unknown ones, when it continues in the period next. Nothing can
+// be drawn again, and no claim has an effect. Of periods that the earlier cluster ended, or in which it drew late numbers,
+// numbers may be missing at the end.
+func (l *ledger) doubt(q *sequence, next int32) *ledger {
 	d := l.clone()
 	var periods []int32
 	d.periods.Scan(func(p int32, _ *account) bool {
@@ -20,8 +21,9 @@ func (l *ledger) doubt(period, next int32) *ledger {
 	})
 	for _, p := range periods {
 		a := d.account(p, 0)
-		a.cut = a.cut || p == period && next > period
-		d.doubtRuns(a, p == period)
+		late := q.spec.lateMillis > 0 && p > q.late.value().since && p >= q.late.value().open
+		a.cut = a.cut || p < next && (p == q.period || late)
+		d.doubtRuns(a, p == q.period)
 	}
 	d.opened.Scan(func(text string) bool {
 		r, _ := d.keys.Get(keyOf(text))

@@ -3225,8 +3225,10 @@ type ReserveNumbers struct {
 	Keys []string `protobuf:"bytes,2,rep,name=keys,proto3" json:"keys,omitempty"`
 	// The generation that the proposer computed the period for.
 	Generation uint64 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
-	// As in AllocateBlock.
+	// As in AllocateBlock, as are the only period and the first open one.
 	Period        int32 `protobuf:"varint,4,opt,name=period,proto3" json:"period,omitempty"`
+	OnlyPeriod    int32 `protobuf:"varint,5,opt,name=only_period,json=onlyPeriod,proto3" json:"only_period,omitempty"`
+	OpenFrom      int32 `protobuf:"varint,6,opt,name=open_from,json=openFrom,proto3" json:"open_from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3285,6 +3287,20 @@ func (x *ReserveNumbers) GetGeneration() uint64 {
 func (x *ReserveNumbers) GetPeriod() int32 {
 	if x != nil {
 		return x.Period
+	}
+	return 0
+}
+
+func (x *ReserveNumbers) GetOnlyPeriod() int32 {
+	if x != nil {
+		return x.OnlyPeriod
+	}
+	return 0
+}
+
+func (x *ReserveNumbers) GetOpenFrom() int32 {
+	if x != nil {
+		return x.OpenFrom
 	}
 	return 0
 }
@@ -4665,14 +4681,17 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +
 	"\x06unused\x18\x03 \x01(\x04R\x06unused\x12\x12\n" +
 	"\x04term\x18\x04 \x01(\x04R\x04term\x12&\n" +
-	"\x0freturn_key_hash\x18\x05 \x01(\fR\rreturnKeyHash\"p\n" +
+	"\x0freturn_key_hash\x18\x05 \x01(\fR\rreturnKeyHash\"\xae\x01\n" +
 	"\x0eReserveNumbers\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04keys\x18\x02 \x03(\tR\x04keys\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x03 \x01(\x04R\n" +
 	"generation\x12\x16\n" +
-	"\x06period\x18\x04 \x01(\x05R\x06period\"`\n" +
+	"\x06period\x18\x04 \x01(\x05R\x06period\x12\x1f\n" +
+	"\vonly_period\x18\x05 \x01(\x05R\n" +
+	"onlyPeriod\x12\x1b\n" +
+	"\topen_from\x18\x06 \x01(\x05R\bopenFrom\"`\n" +
 	"\x10ReservationClaim\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12 \n" +
 	"\vreservation\x18\x02 \x01(\x04R\vreservation\x12\x18\n" +
