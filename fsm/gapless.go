@@ -104,13 +104,16 @@ func (p *posting) periodOf(period int32) int32 {
 	return period
 }
 
-// account returns the account of a period to edit.
+// account returns the account of a period to edit. That of an ended period which a restore skipped begins as one that is cut.
 func (p *posting) account(period int32) *account {
 	first := p.q.spec.start
 	if period == p.q.period {
 		first = p.q.base
 	}
-	return p.l.account(period, first)
+	_, known := p.l.periods.Get(period)
+	a := p.l.account(period, first)
+	a.cut = a.cut || !known && period < p.q.period && period <= p.state.skippedPeriod(p.q.spec)
+	return a
 }
 
 // note adds a number of a period to the numbers that were granted.

@@ -219,6 +219,9 @@ func (b *books) take(c *commandv1.TakeNumbers) commandv1.Refusal {
 	if taken > 0 {
 		return settledBefore
 	}
+	if b.next[period] == 0 && period < b.period && period <= b.skipped {
+		b.cut[period] = true
+	}
 	for n := c.GetFirst(); n < until; n++ {
 		b.fates[bookNumber{period, n}] = bookFate{kind: fateTaken}
 	}
