@@ -358,7 +358,7 @@ func (b *books) join(other *books) {
 		b.advance(period)
 		b.cut[period] = b.cut[period] || other.cut[period]
 	}
-	b.period = max(b.period, other.period)
+	b.period, b.open = max(b.period, other.period), max(b.open, other.open)
 }
 
 // compare compares the books with the ledger of a sequence.
