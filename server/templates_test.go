@@ -17,7 +17,7 @@ func templatesAt(conn *grpc.ClientConn) snowraftv1.TemplateServiceClient {
 }
 
 // invoices is a template whose texts have the year and the name.
-func invoices() *snowraftv1.CreateTemplateRequest {
+func invoiceTemplate() *snowraftv1.CreateTemplateRequest {
 	return &snowraftv1.CreateTemplateRequest{Template: &snowraftv1.Template{Pattern: "invoices/*", Settings: &snowraftv1.Sequence{
 		Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_YEARLY, Format: "INV-{name:2}-{date:yyyy}-{seq:05}",
 	}}}
@@ -33,7 +33,7 @@ func TestFirstUsesThroughEveryProtocol(t *testing.T) {
 		}
 		g := inFront(t, nodes)
 		first := except(nodes, leader(t, nodes))[0]
-		if _, err := templatesAt(first.conn).CreateTemplate(t.Context(), invoices()); err != nil {
+		if _, err := templatesAt(first.conn).CreateTemplate(t.Context(), invoiceTemplate()); err != nil {
 			t.Fatal(err)
 		}
 		relaxed := &snowraftv1.CreateTemplateRequest{Template: &snowraftv1.Template{Pattern: "tickets/*", Settings: &snowraftv1.Sequence{
@@ -103,7 +103,7 @@ func TestConcurrentFirstUses(t *testing.T) {
 		for _, n := range nodes {
 			n.untilNewest()
 		}
-		if _, err := templatesAt(nodes[0].conn).CreateTemplate(t.Context(), invoices()); err != nil {
+		if _, err := templatesAt(nodes[0].conn).CreateTemplate(t.Context(), invoiceTemplate()); err != nil {
 			t.Fatal(err)
 		}
 		var mu sync.Mutex
@@ -147,17 +147,17 @@ func TestTemplateService(t *testing.T) {
 			"INV-{name:1}-{date:yyyy}-{seq}": rpc.InvalidArgument, // all names have the first part
 			"INV-{name:2}-{seq}":             rpc.InvalidArgument, // years repeat
 		} {
-			req := invoices()
+			req := invoiceTemplate()
 			req.Template.Settings.Format = format
 			if _, err := service.CreateTemplate(ctx, req); reason(err) != want {
 				t.Errorf("%s: %v", format, err)
 			}
 		}
-		created, err := service.CreateTemplate(ctx, invoices())
+		created, err := service.CreateTemplate(ctx, invoiceTemplate())
 		if err != nil || created.GetExisted() {
 			t.Fatalf("CreateTemplate() = %v, %v", created, err)
 		}
-		if again, err := service.CreateTemplate(ctx, invoices()); err != nil || !again.GetExisted() {
+		if again, err := service.CreateTemplate(ctx, invoiceTemplate()); err != nil || !again.GetExisted() {
 			t.Errorf("again: %v, %v", again, err)
 		}
 		for i := range 3 {
