@@ -12,6 +12,8 @@
 //     be read from the text. If [CheckFormat] accepts a format for a reset, and the date
 //     in the text is one that [Clamp] returned for the number's period, no two pairs of
 //     period and number have the same text.
+//   - Codes are a bijection. Under one key, no two numbers have one [Code], and [Format.Parse] returns the number of
+//     each code. Codes have one length.
 //   - Periods follow the calendar of a time zone, even on days on which midnight does not
 //     exist or occurs twice, and where the time zone skipped a whole day.
 //   - Nothing overflows: dates outside the years 1 to 9999 count to the first or the last
@@ -21,5 +23,6 @@
 //
 // # Errors
 //
-// Every error starts with "sequence: " and wraps [ErrInvalidFormat], [ErrUnknownZone] or [ErrInvalidPeriod].
+// Every error starts with "sequence: " and wraps [ErrInvalidFormat], [ErrInvalidText],
+// [ErrUnknownZone] or [ErrInvalidPeriod].
 package sequence

@@ -8,6 +8,9 @@ var (
 	// periods of a sequence.
 	ErrInvalidFormat = errors.New("sequence: invalid format")
 
+	// ErrInvalidText reports that a format did not write a text.
+	ErrInvalidText = errors.New("sequence: invalid text")
+
 	// ErrUnknownZone reports that a text is not the name of a time zone.
 	ErrUnknownZone = errors.New("sequence: unknown time zone")
 

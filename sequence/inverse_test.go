@@ -3,6 +3,7 @@ package sequence_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/big"
 	"slices"
 	"strconv"
@@ -197,6 +198,9 @@ func TestAppendParsesBack(t *testing.T) {
 		if back, err := seen.parse(got[before : len(got)-after]); err != nil || back != n {
 			t.Fatalf("%s: %d is %q and comes back as %d, %v", text, n, got, back, err)
 		}
+		if back, err := f.Parse(got); err != nil || back.Number != n {
+			t.Fatalf("%s: Parse(%q) = %d, %v, want %d", text, got, back.Number, err, n)
+		}
 	})
 }
 
@@ -204,6 +208,7 @@ func FuzzParseFormat(f *testing.F) {
 	for _, seed := range []string{
 		"ORD{date:yyyyMMdd}{seq:06}", "{seq}", "{seq:base62:8}", "{{{seq}}}", "{seq}}", "{", "}", "", "{date:}", "{seq:065}",
 		"{date:HH:mm:ss}{seq:hex}", "{seq:base58:4}{seq}", "\xff{seq}", "№{seq}", "{seq:dec:064}", "{date:-}{seq}",
+		"{code:base32:8}{check:crockford}", "{date:yyyy}{code:digits:6}-{check:luhn}", "{seq}{check:luhn}",
 	} {
 		f.Add(seed, int64(-42), int64(1_800_000_000))
 	}
@@ -219,15 +224,26 @@ func FuzzParseFormat(f *testing.F) {
 			t.Errorf("%q parses and formats as %q", text, format)
 		}
 		at := time.Unix(unix, 0).UTC()
-		one, other := format.Append(nil, n, at), format.Append(nil, ^n, at)
-		if string(one) == string(other) {
-			t.Errorf("%q writes %d and %d as %q", text, n, ^n, one)
+		if c, coded := format.Code(); coded {
+			n = n & math.MaxInt64 % c.Max()
+			if format, err = format.WithKey(codeKey); err != nil {
+				t.Fatal(err)
+			}
 		}
+		another := n ^ 1
+		one, other := format.Append(nil, n, at), format.Append(nil, another, at)
+		if string(one) == string(other) {
+			t.Errorf("%q writes %d and %d as %q", text, n, another, one)
+		}
+		if back, err := format.Parse(string(one)); err != nil || back.Number != n {
+			t.Errorf("%q reads %q as %d, %v, want %d", text, one, back.Number, err, n)
+		}
+		_, _ = format.Parse(text) // hostile
 		// Only the number's width varies.
 		if len(one) > len(text)+len(format.Append(nil, 0, at))+64 {
 			t.Errorf("%q writes %d bytes", text, len(one))
 		}
-		if again, err := sequence.ParseFormat(text); err != nil || string(again.Append(nil, n, at)) != string(one) {
+		if again, err := keyed(text); err != nil || string(again.Append(nil, n, at)) != string(one) {
 			t.Errorf("%q does not write the same again: %v", text, err)
 		}
 	})

@@ -3,10 +3,13 @@ package sequence
 import (
 	"slices"
 	"strings"
+
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // Overlap reports whether two formats may write the same text for different numbers, for any dates. A nil
-// format writes decimals. Formats that differ only in the width of the number do not overlap.
+// format writes decimals. Formats that differ only in the width of the number do not overlap. Two formats with codes
+// have the same key.
 func Overlap(a, b *Format) bool {
 	p, q := partsOf(a), partsOf(b)
 	if sameYears(a, b) && slices.EqualFunc(p, q, func(a, b part) bool {
@@ -69,20 +72,29 @@ func symbols(parts []part) (all []symbol) {
 				add(1, p.literal[i:i+1])
 			}
 		case number:
-			var last []byte // digits of the encoding; some appear twice
-			for n := range uint64(64) {
-				text := p.encoding.Encode(n)
-				last = append(last, text[len(text)-1])
-			}
-			digits := string(last)
+			digits := digitsOf(p.encoding)
 			all = append(all, symbol{bytes: "-", optional: true})
 			add(max(p.width, 1), digits)
 			all = append(all, symbol{bytes: digits, optional: true, repeats: true})
 		case ofName:
 			all = append(all, symbol{bytes: nameBytes, repeats: true, name: p.name})
+		case code:
+			add(p.width, digitsOf(p.encoding))
+		case checkDigit:
+			add(1, p.check.symbols())
 		default:
 			add(p.width, "0123456789")
 		}
 	}
 	return all
+}
+
+// digitsOf returns the digits of an encoding; some appear twice.
+func digitsOf(e snowflake.Encoding) string {
+	var last []byte
+	for n := range uint64(64) {
+		text := e.Encode(n)
+		last = append(last, text[len(text)-1])
+	}
+	return string(last)
 }

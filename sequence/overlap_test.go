@@ -15,7 +15,7 @@ func parse(t rapid.TB, text string) *sequence.Format {
 	if text == "" {
 		return nil
 	}
-	f, err := sequence.ParseFormat(text)
+	f, err := keyed(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +46,16 @@ func TestOverlap(t *testing.T) {
 		{"{date:yyyy}-{seq}", "2026-{seq}", true},
 		{"{seq:10}", "{date:yyyyMMddHH}{seq}", true},
 		{"{date:MM}{seq:hex}", "{date:dd}{seq:hex}", true},
+		{"{code:base32:8}", "{code:base32:8}{check:crockford}", false},
+		{"A{code:base32:8}", "A-{code:base32:8}", false},
+		{"{code:digits:6}A", "{code:digits:6}B", false},
+		{"{code:digits:6}", "{code:digits:7}", false},
+		{"{code:digits:6}", "{code:base36:6}", true},
+		{"1{code:digits:6}", "{code:digits:6}1", true},
+		{"{code:digits:6}", "", true},
+		{"{code:digits:6}", "{seq:07}", false},
+		{"{seq}", "{seq}{check:luhn}", true},
+		{"{seq:03}{check:luhn}", "{seq:05}{check:luhn}", false},
 	} {
 		a, b := parse(t, c.a), parse(t, c.b)
 		if got, back := sequence.Overlap(a, b), sequence.Overlap(b, a); got != c.want || back != c.want {

@@ -18,14 +18,14 @@ const (
 
 	exampleFormat = `"ORD{date:yyyyMMdd}{seq:06}"`
 	datePartList  = "yyyy, yy, MM, dd, HH, mm and ss with - _ / . : between them"
-	partList      = "{seq}, {name:2}, {date:yyyyMMdd}, {fy}, {quarter}, {weekyear}, {week} or {dayofyear}"
+	partList      = "{seq}, {code:base32:8}, {check:luhn}, {name:2}, {date:yyyyMMdd}, {fy}, {quarter}, {weekyear}, {week} or {dayofyear}"
 	seqOptionList = "{seq}, a width of 1 to 64 digits such as {seq:06}, an encoding (hex, base32, base36, base58, base62) such as {seq:base62}, or both such as {seq:base62:8}"
 )
 
 // ParseFormat parses the text of a [Format] whose fiscal years begin on January 1. See [Calendar.ParseFormat].
 func ParseFormat(text string) (*Format, error) { return Calendar{}.ParseFormat(text) }
 
-// ParseFormat parses the text of a [Format]: at most 256 bytes of printable UTF-8 with exactly one {seq}. The
+// ParseFormat parses the text of a [Format]: at most 256 bytes of printable UTF-8 with exactly one {seq} or {code}. The
 // error is an [ErrInvalidFormat] that states the expected text and, if a part is wrong, its position in bytes from
 // 0. The fiscal years in the text are those of the calendar.
 func (c Calendar) ParseFormat(text string) (*Format, error) {
@@ -39,7 +39,7 @@ func (c Calendar) ParseFormat(text string) (*Format, error) {
 		}
 	}
 	if !p.numbered {
-		return nil, fmt.Errorf("%w: %q has no {seq}; add one, for example %s", ErrInvalidFormat, text, exampleFormat)
+		return nil, fmt.Errorf("%w: %q has no {seq} and no {code}; add one, for example %s", ErrInvalidFormat, text, exampleFormat)
 	}
 	return p.f, nil
 }
@@ -48,7 +48,8 @@ func (c Calendar) ParseFormat(text string) (*Format, error) {
 type parser struct {
 	f        *Format
 	at       int
-	numbered bool // {seq} was found
+	numbered bool // {seq} or {code} was found
+	checked  bool // {check} was found
 }
 
 func (p *parser) next() error {
@@ -93,13 +94,18 @@ func (p *parser) literal(text string) {
 func (p *parser) part(inside string) error {
 	name, option, hasOption := strings.Cut(inside, ":")
 	switch {
-	case name == "seq" && p.numbered:
-		return p.errorf("a second {seq}, expected exactly one, for example %s", exampleFormat)
+	case (name == "seq" || name == "code") && p.numbered:
+		return p.errorf("a second {%s}, expected exactly one {seq} or {code}, for example %s", name, exampleFormat)
 	case name == "seq":
 		p.numbered = true
 		return p.number(inside, option, hasOption)
 	case name == "name":
 		return p.ofName(inside, option)
+	case name == "code":
+		p.numbered = true
+		return p.code(inside, option)
+	case name == "check":
+		return p.check(inside, option)
 	case name == "date":
 		return p.date(inside, option)
 	case inside == "fy":
@@ -150,6 +156,35 @@ func (p *parser) number(inside, option string, hasOption bool) error {
 	}
 	n.zero = n.encoding.Encode(0)[0]
 	p.f.parts = append(p.f.parts, n)
+	return nil
+}
+
+// code parses the options of {code}: the alphabet and the length.
+func (p *parser) code(inside, option string) error {
+	c, ok := parseCode(option)
+	if !ok {
+		return p.errorf("{%s} does not write a code, expected %s", clip(inside), codeOptionList)
+	}
+	p.f.parts = append(p.f.parts, part{kind: code, encoding: c.Encoding, width: c.Length})
+	return nil
+}
+
+// check parses the option of {check}, the rule. The number or code comes before, in an encoding to which the rule applies.
+func (p *parser) check(inside, option string) error {
+	rule, ok := checks[option]
+	if !ok {
+		return p.errorf("{%s} is not a check digit, expected {check:luhn} or {check:crockford}", clip(inside))
+	}
+	if p.checked || !p.numbered {
+		return p.errorf("{%s} without a number, expected it once, after {seq} or {code}", clip(inside))
+	}
+	p.checked = true
+	for _, before := range p.f.parts {
+		if (before.kind == number || before.kind == code) && before.encoding != rule.encoding {
+			return p.errorf("{%s} cannot check this number or code, expected one in %s", clip(inside), rule.digits)
+		}
+	}
+	p.f.parts = append(p.f.parts, part{kind: checkDigit, check: rule.kind})
 	return nil
 }
 
