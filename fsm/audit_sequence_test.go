@@ -2,6 +2,8 @@ package fsm
 
 import (
 	"bytes"
+	"fmt"
+	"math"
 	"math/big"
 
 	"google.golang.org/protobuf/proto"
@@ -23,6 +25,7 @@ type auditSequence struct {
 	forced     bool   // ever
 	granted    map[auditNumber]bool
 	late       map[auditNumber]bool // those that were granted after their period ended
+	code       *commandv1.Code      // the codes of the name; nil if it never had any
 	last       auditBlock
 	answers    map[answerKey]*auditAnswer
 }
@@ -43,8 +46,16 @@ type auditBlock struct {
 func (a *audit) checkSequences(index, term uint64, cmd *commandv1.Command, config *commandv1.Config, observed int64, r Result) (mine bool, err error) {
 	switch body := cmd.GetBody().(type) {
 	case *commandv1.Command_CreateSequence:
+		if bad, err := a.badCode(body.CreateSequence, r); bad {
+			return true, err
+		}
+		a.keepSecret(body.CreateSequence.GetCodeSecret(), r.Err == nil && r.Sequence.Incarnation == index)
 		return true, a.sequences[body.CreateSequence.GetSpec().GetName()].create(index, body.CreateSequence, config, r)
 	case *commandv1.Command_UpdateSequence:
+		if bad, err := a.badCode(body.UpdateSequence, r); bad {
+			return true, err
+		}
+		a.keepSecret(body.UpdateSequence.GetCodeSecret(), r.Err == nil)
 		return true, a.sequences[body.UpdateSequence.GetSpec().GetName()].update(index, body.UpdateSequence, r)
 	case *commandv1.Command_DeleteSequence:
 		return true, a.sequences[body.DeleteSequence.GetName()].remove(index, body.DeleteSequence, r)
@@ -101,6 +112,10 @@ func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, config
 		}
 		return nil
 	}
+	otherCode := c.GetSpec().GetCode() != nil && q.code != nil && !proto.Equal(c.GetSpec().GetCode(), q.code)
+	if otherCode && reason == invalidArgument {
+		return nil
+	}
 	if reason != 0 {
 		if reason != wouldRepeats || c.GetForce() || len(q.granted) == 0 && !q.forced && q.period == 0 {
 			return violated("rules", "create: %v", r.Err)
@@ -110,8 +125,14 @@ func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, config
 	if !c.GetForce() && len(q.granted) > 0 && q.spec.GetReset_() != resetNone && !samePeriods(q.spec, c.GetSpec()) {
 		return violated("reset", "%v over a sequence that was granted numbers with %v", c, q.spec)
 	}
+	if otherCode {
+		return violated("code", "created with %v after %v", c, q.code)
+	}
 	if c.GetForce() {
 		q.force()
+	}
+	if c.GetSpec().GetCode() != nil {
+		q.code = c.GetSpec().GetCode()
 	}
 	if r.Sequence.Period < q.latest() {
 		return violated("period", "created in %d, there are numbers of %d", r.Sequence.Period, q.latest())
@@ -140,12 +161,20 @@ func (q *auditSequence) update(index uint64, c *commandv1.UpdateSequence, r Resu
 		return violated("rules", "an outdated update returned %v", reason)
 	case reason == 0 && !c.GetForce() && !samePeriods(q.spec, c.GetSpec()) && len(q.granted) > 0:
 		return violated("reset", "%v after numbers of %v were granted", c, q.spec)
+	case c.GetSpec().GetCode() != nil && q.code != nil && !proto.Equal(c.GetSpec().GetCode(), q.code):
+		if reason != invalidArgument {
+			return violated("code", "%v after codes %v returned %v", c, q.code, reason)
+		}
+		return nil
 	case outside != (reason == invalidArgument), reason != 0 && !outside && (reason != wouldRepeats || c.GetForce()):
 		return violated("rules", "update: %v", r.Err)
 	case reason != 0:
 		return nil
 	}
 	before := *q
+	if c.GetSpec().GetCode() != nil {
+		q.code = c.GetSpec().GetCode()
+	}
 	if c.GetForce() {
 		q.force()
 	}
@@ -164,6 +193,33 @@ func (q *auditSequence) update(index uint64, c *commandv1.UpdateSequence, r Resu
 		return violated("rules", "an update moved %d to %d", *before.next, *q.next)
 	}
 	return nil
+}
+
+// keepSecret notes the secret of the first accepted change with codes.
+func (a *audit) keepSecret(secret []byte, accepted bool) {
+	if a.codeSecret == nil && accepted {
+		a.codeSecret = secret
+	}
+}
+
+// badCode reports whether a change of a sequence must be refused for its codes, whatever codes the name has. The error says
+// that it was not.
+func (a *audit) badCode(c interface {
+	GetSpec() *commandv1.SequenceSpec
+	GetCodeSecret() []byte
+}, r Result,
+) (bad bool, err error) {
+	if c.GetSpec().GetCode() == nil {
+		return false, nil
+	}
+	most, known := map[string]int64{
+		"CODE_ALPHABET_BASE32:4": 1<<20 - 1, "CODE_ALPHABET_DIGITS:6": 999_999, "CODE_ALPHABET_BASE58:20": math.MaxInt64,
+	}[fmt.Sprintf("%v:%d", c.GetSpec().GetCode().GetAlphabet(), c.GetSpec().GetCode().GetLength())]
+	bad = !known || c.GetSpec().GetMin() < 0 || c.GetSpec().GetMax() > most || a.codeSecret == nil && len(c.GetCodeSecret()) != 32
+	if bad && r.Err == nil {
+		return true, violated("code", "%v was accepted", c)
+	}
+	return bad, nil
 }
 
 // force lets numbers repeat from now on.
@@ -368,6 +424,9 @@ func (q *auditSequence) checkHull(s *State, name string) error {
 // compareSequences compares a replica's sequences with the audit's.
 func (a *audit) compareSequences(s *State) error {
 	live := 0
+	if got, ok := s.CodeSecret(); ok != (a.codeSecret != nil) || ok && !bytes.Equal(got[:], a.codeSecret) {
+		return violated("code", "another secret than %q, which was the first: %v", a.codeSecret, ok)
+	}
 	for name, q := range a.sequences {
 		if err := q.checkHull(s, name); err != nil {
 			return err

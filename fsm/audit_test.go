@@ -16,6 +16,8 @@ type audit struct {
 	layouts   map[string]*auditLayout
 	sequences map[string]*auditSequence
 	tokens    map[uint64]*auditToken
+
+	codeSecret []byte // the secret of codes; nil before the first codes
 }
 
 type auditLayout struct {

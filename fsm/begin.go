@@ -30,6 +30,7 @@ func (s *State) beginSequence(e entry) Result {
 	q := &sequence{
 		name: name, spec: s.sequences.shared(name, t.settings), created: e.now,
 		incarnation: e.index, generation: e.index, numbering: e.index, base: t.settings.start, period: c.GetPeriod(),
+		code: t.settings.code, // the state has the secret since the template has codes
 	}
 	if t.start != nil && (!q.spec.resets() || q.period <= s.skippedPeriod(q.spec)) {
 		q.base = *t.start

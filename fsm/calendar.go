@@ -41,9 +41,10 @@ func checkCalendar(spec *commandv1.SequenceSpec) *Refused {
 	return nil
 }
 
-// needsDocuments reports whether the specification has a calendar or a mode of [DocumentVersion].
+// needsDocuments reports whether the specification has a calendar, a mode or codes of [DocumentVersion].
 func needsDocuments(spec *commandv1.SequenceSpec) bool {
-	return spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_GAPLESS || spec.GetReuse() || spec.GetYearStarts() != 0 || spec.GetReset_() > commandv1.SequenceReset_SEQUENCE_RESET_YEARLY
+	return spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_GAPLESS || spec.GetReuse() || spec.GetYearStarts() != 0 || spec.GetCode() != nil ||
+		spec.GetReset_() > commandv1.SequenceReset_SEQUENCE_RESET_YEARLY
 }
 
 func (c calendar) resets() bool {

@@ -132,6 +132,11 @@ func (r *snapshotDecoder) meta(m *commandv1.SnapshotMeta) error {
 	if err := r.addRestored(m.GetRestored()); err != nil {
 		return err
 	}
+	if n := len(m.GetCodeSecret()); n == codeSecretBytes {
+		r.state.codeSecret = new(CodeSecret(m.GetCodeSecret()))
+	} else if n != 0 {
+		return corrupt("a secret of codes of %d bytes, expected %d", n, codeSecretBytes)
+	}
 	if want := digestBytes(m.GetCheckpointIndex()); len(m.GetCheckpointDigest()) != want {
 		return corrupt("a checkpoint digest of %d bytes, expected %d", len(m.GetCheckpointDigest()), want)
 	}

@@ -20,6 +20,9 @@ func (r *snapshotDecoder) addTemplate(m *commandv1.SnapshotTemplate) error {
 		pattern: pattern, settings: compactTemplate(m.GetSpec()), quota: m.GetSpec().GetQuota(), created: m.GetCreatedAtMs(),
 		generation: m.GetGeneration(), suspended: m.GetSuspended(), start: m.Start,
 	}
+	if t.settings.code != (code{}) && s.codeSecret == nil {
+		return corrupt("template %q has codes and no secret for them", pattern)
+	}
 	if err := t.checkStart(); err != nil {
 		return corrupt("template %q: %w", pattern, err)
 	}

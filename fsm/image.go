@@ -47,6 +47,9 @@ func (s *State) image() image {
 		answers:   s.answers.kept(),
 		lineage:   s.lineage,
 	}
+	if s.codeSecret != nil {
+		im.meta.CodeSecret = s.codeSecret[:]
+	}
 	if s.version >= LineageVersion {
 		im.meta.Index, im.meta.Hash, im.meta.Sealed = s.index, im.lineage.hash[:], s.sealed
 	}

@@ -17,6 +17,9 @@ func (w *lives) template(s *State) *commandv1.Command {
 	pattern := livesPatterns[w.choose("pattern", len(livesPatterns))]
 	t, ok := s.Template(pattern)
 	spec := &commandv1.TemplateSpec{Pattern: pattern, Settings: w.spec(""), Quota: uint64(w.choose("quota", 3))}
+	if spec.GetSettings().GetMin() >= 0 && w.choose("coded", 2) == 0 {
+		spec.Settings.Code = &commandv1.Code{Alphabet: digits, Length: 6}
+	}
 	switch kind := w.choose("template", 8); {
 	case !ok:
 		return createTemplate(spec)

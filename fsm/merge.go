@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
@@ -13,13 +14,18 @@ import (
 //   - The fsm_version and the observed clock are the latest ones, and each worker has its highest high-water.
 //   - A past ends where that of any state ends, and has the jobs of all.
 //   - A sequence is deleted if all states that know it deleted it. Its numbers are those of all states.
+//   - Codes have the secret of any state that has one, and a name has the codes of any of them.
 //   - Everything else is that of this state: the configuration, the tokens, and the answers to request IDs.
 //
-// Merge fails if two states have different layouts of one name, or if one cluster cannot have all layouts or sequences.
+// Merge fails if two states have different layouts of one name, different secrets of codes, or different codes of one
+// name, or if one cluster cannot have all layouts or sequences.
 func (s *State) Merge(others ...*State) error {
 	for _, other := range others {
 		s.certain = max(min(s.certainClock(), other.certainClock()), 1)
 		s.version = max(s.version, other.version)
+		if err := s.mergeCodes(other); err != nil {
+			return err
+		}
 		s.index, s.observed = max(s.index, other.index), max(s.observed, other.observed)
 		for _, name := range other.names {
 			if err := s.mergeLayout(other.layouts[name]); err != nil {
@@ -50,6 +56,23 @@ func (s *State) dropAnswers() {
 			s.answers.append(a)
 		}
 	}
+}
+
+// mergeCodes takes over the secret of codes, and the codes of names that have none in this state.
+func (s *State) mergeCodes(other *State) error {
+	switch {
+	case s.codeSecret == nil:
+		s.codeSecret = other.codeSecret
+	case other.codeSecret != nil && *other.codeSecret != *s.codeSecret:
+		return errors.New("codes have another secret in each of them, and may have been issued under both")
+	}
+	for q := range other.sequences.all() {
+		own, ok := s.sequences.record(q.name)
+		if ok && own.code != q.code && own.code != (code{}) && q.code != (code{}) {
+			return fmt.Errorf("sequence %q has the codes %v in one of them and %v in another, and may have issued both", q.name, own.code, q.code)
+		}
+	}
+	return nil
 }
 
 // mergeLayout covers a layout of another state. The records of the workers are those of the state that has more of them.
@@ -98,6 +121,9 @@ func (s *State) mergeSequence(other *sequence, deleted bool) {
 // covering returns a copy of q that covers the numbers of another record of its name.
 func (q *sequence) covering(other *sequence) *sequence {
 	c := *q
+	if c.code == (code{}) {
+		c.code = other.code
+	}
 	switch {
 	case other.used.some && other.spec.reset != q.spec.reset:
 		// The numbers of both must not begin again, and those of earlier periods are not remembered. So the operator must give

@@ -260,7 +260,36 @@ func (w *world) administer(p *process) {
 		}
 		cmd.Body = &commandv1.Command_UpdateSequence{UpdateSequence: c}
 	}
+	w.code(cmd)
 	w.ask(p, nil, cmd)
+}
+
+// modelCodes are the codes of formats: those that a name has, usually, and others.
+var modelCodes = []*commandv1.Code{
+	{Alphabet: commandv1.CodeAlphabet_CODE_ALPHABET_BASE32, Length: 4},
+	{Alphabet: commandv1.CodeAlphabet_CODE_ALPHABET_BASE32, Length: 4},
+	{Alphabet: commandv1.CodeAlphabet_CODE_ALPHABET_DIGITS, Length: 6},
+	{Alphabet: commandv1.CodeAlphabet_CODE_ALPHABET_BASE58, Length: 20},
+	{Alphabet: commandv1.CodeAlphabet_CODE_ALPHABET_BASE36, Length: 3},
+}
+
+// code gives a change of a sequence a format with codes, and usually a new secret, which only the first change in the log
+// keeps.
+func (w *world) code(cmd *commandv1.Command) {
+	if !w.documents || w.choose("coded", 3) > 0 || cmd.GetCreateSequence().GetOnDemand() {
+		return
+	}
+	c, secret := modelCodes[w.choose("code", len(modelCodes))], []byte(nil)
+	if w.choose("secret", 6) > 0 {
+		w.secrets++
+		secret = fmt.Appendf(nil, "%032d", w.secrets)
+	}
+	if create := cmd.GetCreateSequence(); create != nil {
+		create.Spec.Code, create.CodeSecret = c, secret
+	}
+	if update := cmd.GetUpdateSequence(); update != nil {
+		update.Spec.Code, update.CodeSecret = c, secret
+	}
 }
 
 // takeBlock gives a process the answer to a request for a block.

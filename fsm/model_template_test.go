@@ -126,6 +126,9 @@ func (w *tenants) spec(pattern string) *commandv1.TemplateSpec {
 	spec := templateOf(pattern, numbers(n[0], n[1], n[2], n[3]), resetting([]commandv1.SequenceReset{resetNone, resetDaily}[w.choose("reset", 2)]))
 	spec.Settings.Description = fmt.Sprint("edition ", w.index)
 	spec.Quota = uint64(w.choose("quota", 4))
+	if n[2] >= 0 && w.choose("coded", 3) == 0 {
+		spec.Settings.Code = &commandv1.Code{Alphabet: digits, Length: uint32(6 + w.choose("length", 2))}
+	}
 	return spec
 }
 

@@ -125,6 +125,7 @@ type world struct {
 	used      [][]byte          // request IDs, which may be used again
 	level     int64             // last offset of the observed clock, in half lives of an answer
 	drawn     uint64            // number of extension IDs used
+	secrets   int               // number of drawn secrets of codes
 	eras      map[string]int    // eras of the sequences
 	eraOf     map[requestOf]int // eras of the requests
 	lastBlock map[string]uint64 // token of each sequence's last block, which is easy to guess

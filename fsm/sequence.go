@@ -32,7 +32,8 @@ type Sequence struct {
 	OldestOpenMillis int64
 
 	Frozen  bool // grants nothing until it is resumed after a restore
-	Deleted bool // set in the results of Frozen and ResumeSequence only
+	Deleted bool // set in the results of Frozen, ResumeSequence and DeletedSequence only
+	Coded   bool // a format of the name writes codes, or wrote them
 
 	spent bool // see sequence
 	late  *late
@@ -81,6 +82,7 @@ type sequence struct {
 
 	spent  bool // nothing is left to grant in the period, whatever base and granted say
 	frozen bool // true if the generation is before the restore
+	code   code
 }
 
 // last returns the last number that was granted from base.
@@ -168,7 +170,8 @@ func (q *sequence) giveBack(unused uint64) {
 func (q *sequence) view() Sequence {
 	v := Sequence{
 		Spec: q.spec.message(q.name), CreatedMillis: q.created, Incarnation: q.incarnation,
-		Generation: q.generation, Numbering: q.numbering, Period: q.period, Remaining: q.remaining(), Frozen: q.frozen, spent: q.spent, late: q.late,
+		Generation: q.generation, Numbering: q.numbering, Period: q.period, Remaining: q.remaining(), Frozen: q.frozen,
+		Coded: q.code != code{}, spent: q.spent, late: q.late,
 	}
 	v.Last, v.HasLast = q.last()
 	if q.spec.gapless() {

@@ -22,6 +22,10 @@ func (s *State) createSequence(e entry) Result {
 	if err := spec.checkPeriod(c.GetPeriod()); err != nil {
 		return Result{Err: invalid("%v", err)}
 	}
+	refused := s.checkCodeSecret(spec.code, c.GetCodeSecret())
+	if refused != nil {
+		return Result{Err: refused}
+	}
 	if c.GetOnDemand() && (c.GetForce() || c.Replaces != nil) {
 		return Result{Err: invalid("on_demand: cannot be combined with force")}
 	}
@@ -73,6 +77,10 @@ func (s *State) createSequence(e entry) Result {
 	} else if refused := s.newName(name); refused != nil {
 		return Result{Err: refused}
 	}
+	if q.code, refused = q.code.keep(name, spec); refused != nil {
+		return Result{Err: refused}
+	}
+	s.keepCodeSecret(spec.code, c.GetCodeSecret())
 	s.sequences.put(q)
 	s.sequenceRevision++
 	return Result{Sequence: q.view()}
@@ -124,6 +132,7 @@ func (q *sequence) succeed(old *sequence, force bool, skipped int32) *Refused {
 		period = max(period, skipped)
 	}
 	fresh := period > old.period && old.spec.resets() && q.spec.resets()
+	q.code = old.code
 	if !force {
 		if old.used.some && old.spec.resets() && !q.spec.calendar().sameAs(old.spec.calendar()) {
 			return wouldRepeat(q.name, "numbers of the deleted sequence were granted under another reset or start of years; keep both, choose another name")
@@ -151,6 +160,7 @@ func (s *State) updateSequence(e entry) Result {
 	if old, _ := s.sequences.live.Get(q.name); old.grows(e.index) != nil {
 		return halted(old.grows(e.index))
 	}
+	s.keepCodeSecret(q.spec.code, c.GetCodeSecret())
 	s.sequences.put(q)
 	s.sequenceRevision++
 	return Result{Sequence: q.view()}
@@ -194,9 +204,15 @@ func (s *State) judgeUpdate(index uint64, c *commandv1.UpdateSequence) (*sequenc
 			return nil, invalid("%v", checkDate(period))
 		}
 	}
+	if refused := s.checkCodeSecret(spec.code, c.GetCodeSecret()); refused != nil {
+		return nil, refused
+	}
 	before := *old
 	before.closeBefore(c.GetOpenFrom())
 	q := before.updated(index, s.sequences.shared(old.name, spec), c.Next)
+	if q.code, refused = old.code.keep(old.name, spec); refused != nil {
+		return nil, refused
+	}
 	q.inherit(&before, c.GetPeriod())
 	if !c.GetForce() && old.ledger == nil {
 		if refused := old.checkRepeat(q, c.Next != nil); refused != nil {
@@ -260,7 +276,7 @@ func (q *sequence) checkRepeat(u *sequence, moved bool) *Refused {
 	return nil
 }
 
-// deleteSequence deletes a sequence and keeps the record of its numbers. It refuses if the command has a generation and
+// deleteSequence deletes a sequence and keeps the record of its numbers and its codes. It refuses if the command has a generation and
 // the sequence was changed since.
 func (s *State) deleteSequence(e entry) Result {
 	c := e.cmd.GetDeleteSequence()
@@ -283,7 +299,10 @@ func (s *State) deleteSequence(e entry) Result {
 		return halted(err)
 	}
 	tomb, spec := *q, *q.spec
-	spec.timeZone, spec.format, spec.description, spec.template = "", "", "", ""
+	spec.timeZone, spec.description, spec.template = "", "", ""
+	if q.code == (code{}) {
+		spec.format = "" // a later sequence of the name is compared with the format of codes
+	}
 	tomb.spec, tomb.generation, tomb.numbering = &spec, e.index, e.index
 	tomb.moveTo(spec.start)
 	s.sequences.bury(&tomb, s.version >= DocumentVersion) // else the name could begin again by its first use

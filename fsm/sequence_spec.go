@@ -23,6 +23,7 @@ type sequenceSpec struct {
 	yearStarts                      uint16 // see calendar
 	reuse                           bool
 	lateMillis                      int64
+	code                            code // codes that the format writes; zero if it writes none
 	timeZone, format, description   string
 	template                        string
 }
@@ -95,6 +96,11 @@ func checkSettings(spec *commandv1.SequenceSpec) *Refused {
 	if err := names.CheckText("description", spec.GetDescription()); err != nil {
 		return invalid("%v", err)
 	}
+	if c, refused := newCode(spec.GetCode()); refused != nil {
+		return refused
+	} else if refused := c.checkNumbers(spec.GetMin(), spec.GetMax()); refused != nil {
+		return refused
+	}
 	for _, text := range []struct {
 		name, value string
 		bytes       int
@@ -115,8 +121,9 @@ func checkSettings(spec *commandv1.SequenceSpec) *Refused {
 
 // compact returns a checked specification in compact form, without its name.
 func compact(spec *commandv1.SequenceSpec) *sequenceSpec {
+	code, _ := newCode(spec.GetCode())
 	return &sequenceSpec{
-		start: spec.GetStart(), increment: spec.GetIncrement(), min: spec.GetMin(), max: spec.GetMax(),
+		code: code, start: spec.GetStart(), increment: spec.GetIncrement(), min: spec.GetMin(), max: spec.GetMax(),
 		blockMillis: uint32(spec.GetBlockDurationMs()), minBlock: uint32(spec.GetMinBlock()), maxBlock: uint32(spec.GetMaxBlock()),
 		mode: uint8(spec.GetMode()), reset: uint8(spec.GetReset_()), yearStarts: uint16(spec.GetYearStarts()), lateMillis: spec.GetLateMs(),
 		timeZone: spec.GetTimeZone(), format: spec.GetFormat(), description: spec.GetDescription(), reuse: spec.GetReuse(),
@@ -131,7 +138,7 @@ func (s *sequenceSpec) message(name string) *commandv1.SequenceSpec {
 		Mode: commandv1.SequenceMode(s.mode), Reset_: commandv1.SequenceReset(s.reset),
 		BlockDurationMs: int64(s.blockMillis), MinBlock: uint64(s.minBlock), MaxBlock: uint64(s.maxBlock),
 		TimeZone: s.timeZone, Format: s.format, Description: s.description, YearStarts: uint32(s.yearStarts), Template: s.template, LateMs: s.lateMillis,
-		Reuse: s.reuse,
+		Reuse: s.reuse, Code: s.code.message(),
 	}
 }
 

@@ -42,6 +42,14 @@ func (s sequences) named(name string) (*sequence, *Refused) {
 	return nil, refuse(commandv1.Refusal_REFUSAL_UNKNOWN_SEQUENCE, "sequence %.128q does not exist; create it first", name)
 }
 
+// record returns the sequence with that name, live or deleted.
+func (s sequences) record(name string) (*sequence, bool) {
+	if q, ok := s.live.Get(name); ok {
+		return q, true
+	}
+	return s.deleted.Get(name)
+}
+
 // put adds or replaces a live sequence.
 func (s *sequences) put(q *sequence) {
 	deleted, _ := s.deleted.Delete(q.name)
@@ -136,10 +144,10 @@ func (s *State) Remembered(name string) (Sequence, bool) {
 // RememberedGeneration returns the generation of a sequence, even of a deleted one; 0 if no sequence of that name is
 // remembered.
 func (s *State) RememberedGeneration(name string) uint64 {
-	if q, ok := s.sequences.live.Get(name); ok {
+	if q, ok := s.sequences.record(name); ok {
 		return q.generation
 	}
-	return s.DeletedGeneration(name)
+	return 0
 }
 
 // Sequences returns, in ascending order, up to limit sequences whose names come after a

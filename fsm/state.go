@@ -24,6 +24,8 @@ type State struct {
 	templates templates
 	answers   answers
 
+	codeSecret *CodeSecret // nil before the first sequence with codes; never changed then
+
 	restored *commandv1.Restored // nil if the cluster was not restored; never changed, only replaced
 
 	lineage lineage

@@ -16,13 +16,21 @@ func templateOf(pattern string, changes ...func(*commandv1.SequenceSpec)) *comma
 }
 
 func createTemplate(spec *commandv1.TemplateSpec) *commandv1.Command {
-	return &commandv1.Command{Body: &commandv1.Command_CreateTemplate{CreateTemplate: &commandv1.CreateTemplate{Spec: spec}}}
+	return &commandv1.Command{Body: &commandv1.Command_CreateTemplate{CreateTemplate: &commandv1.CreateTemplate{Spec: spec, CodeSecret: secretFor(spec)}}}
 }
 
 func updateTemplate(spec *commandv1.TemplateSpec, generation uint64) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_UpdateTemplate{
-		UpdateTemplate: &commandv1.UpdateTemplate{Spec: spec, Generation: generation},
+		UpdateTemplate: &commandv1.UpdateTemplate{Spec: spec, Generation: generation, CodeSecret: secretFor(spec)},
 	}}
+}
+
+// secretFor returns a secret if the settings have codes.
+func secretFor(spec *commandv1.TemplateSpec) []byte {
+	if spec.GetSettings().GetCode() == nil {
+		return nil
+	}
+	return make([]byte, codeSecretBytes)
 }
 
 func deleteTemplate(pattern string, generation uint64) *commandv1.Command {

@@ -177,6 +177,10 @@ func (s *State) createTemplate(e entry) Result {
 		pattern: spec.GetPattern(), settings: compactTemplate(spec), quota: spec.GetQuota(), created: e.now, generation: e.index,
 		suspended: s.restored != nil,
 	}
+	secret := e.cmd.GetCreateTemplate().GetCodeSecret()
+	if refused := s.checkCodeSecret(made.settings.code, secret); refused != nil {
+		return Result{Err: refused}
+	}
 	if old, unknown := s.templates.named(made.pattern); unknown == nil {
 		if *old.settings != *made.settings || old.quota != made.quota {
 			return Result{Err: refuse(commandv1.Refusal_REFUSAL_TEMPLATE_EXISTS,
@@ -193,6 +197,7 @@ func (s *State) createTemplate(e entry) Result {
 	if len(s.templates) >= maxTemplates {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED, "limit of %d templates reached; delete one that is not used", maxTemplates)}
 	}
+	s.keepCodeSecret(made.settings.code, secret)
 	return s.setTemplate(made)
 }
 
@@ -215,6 +220,10 @@ func (s *State) updateTemplate(e entry) Result {
 	if err := next.checkStart(); err != nil {
 		return Result{Err: invalid("%v", err)}
 	}
+	if refused := s.checkCodeSecret(next.settings.code, c.GetCodeSecret()); refused != nil {
+		return Result{Err: refused}
+	}
+	s.keepCodeSecret(next.settings.code, c.GetCodeSecret())
 	return s.setTemplate(&next)
 }
 

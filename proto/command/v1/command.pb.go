@@ -429,6 +429,64 @@ func (SequenceReset) EnumDescriptor() ([]byte, []int) {
 	return file_command_v1_command_proto_rawDescGZIP(), []int{6}
 }
 
+// CodeAlphabet is the set of the characters of codes.
+type CodeAlphabet int32
+
+const (
+	CodeAlphabet_CODE_ALPHABET_UNSPECIFIED CodeAlphabet = 0
+	CodeAlphabet_CODE_ALPHABET_DIGITS      CodeAlphabet = 1
+	// Crockford's.
+	CodeAlphabet_CODE_ALPHABET_BASE32 CodeAlphabet = 2
+	CodeAlphabet_CODE_ALPHABET_BASE36 CodeAlphabet = 3
+	// Bitcoin's.
+	CodeAlphabet_CODE_ALPHABET_BASE58 CodeAlphabet = 4
+)
+
+// Enum value maps for CodeAlphabet.
+var (
+	CodeAlphabet_name = map[int32]string{
+		0: "CODE_ALPHABET_UNSPECIFIED",
+		1: "CODE_ALPHABET_DIGITS",
+		2: "CODE_ALPHABET_BASE32",
+		3: "CODE_ALPHABET_BASE36",
+		4: "CODE_ALPHABET_BASE58",
+	}
+	CodeAlphabet_value = map[string]int32{
+		"CODE_ALPHABET_UNSPECIFIED": 0,
+		"CODE_ALPHABET_DIGITS":      1,
+		"CODE_ALPHABET_BASE32":      2,
+		"CODE_ALPHABET_BASE36":      3,
+		"CODE_ALPHABET_BASE58":      4,
+	}
+)
+
+func (x CodeAlphabet) Enum() *CodeAlphabet {
+	p := new(CodeAlphabet)
+	*p = x
+	return p
+}
+
+func (x CodeAlphabet) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CodeAlphabet) Descriptor() protoreflect.EnumDescriptor {
+	return file_command_v1_command_proto_enumTypes[7].Descriptor()
+}
+
+func (CodeAlphabet) Type() protoreflect.EnumType {
+	return &file_command_v1_command_proto_enumTypes[7]
+}
+
+func (x CodeAlphabet) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CodeAlphabet.Descriptor instead.
+func (CodeAlphabet) EnumDescriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{7}
+}
+
 // Refusal is the reason for which a command had no effect. Refusals are results, equal on every replica.
 type Refusal int32
 
@@ -611,11 +669,11 @@ func (x Refusal) String() string {
 }
 
 func (Refusal) Descriptor() protoreflect.EnumDescriptor {
-	return file_command_v1_command_proto_enumTypes[7].Descriptor()
+	return file_command_v1_command_proto_enumTypes[8].Descriptor()
 }
 
 func (Refusal) Type() protoreflect.EnumType {
-	return &file_command_v1_command_proto_enumTypes[7]
+	return &file_command_v1_command_proto_enumTypes[8]
 }
 
 func (x Refusal) Number() protoreflect.EnumNumber {
@@ -624,7 +682,7 @@ func (x Refusal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Refusal.Descriptor instead.
 func (Refusal) EnumDescriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{7}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{8}
 }
 
 // Command is one entry of the replicated log.
@@ -2250,6 +2308,60 @@ func (x *RemoveMember) GetId() string {
 	return ""
 }
 
+// Code describes the codes of a sequence's numbers: FF1 of SP 800-38G permutes the texts of that length.
+type Code struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Alphabet CodeAlphabet           `protobuf:"varint,1,opt,name=alphabet,proto3,enum=command.v1.CodeAlphabet" json:"alphabet,omitempty"`
+	// Characters of a code: at least as many as 10^6 codes need, at most 20.
+	Length        uint32 `protobuf:"varint,2,opt,name=length,proto3" json:"length,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Code) Reset() {
+	*x = Code{}
+	mi := &file_command_v1_command_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Code) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Code) ProtoMessage() {}
+
+func (x *Code) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Code.ProtoReflect.Descriptor instead.
+func (*Code) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Code) GetAlphabet() CodeAlphabet {
+	if x != nil {
+		return x.Alphabet
+	}
+	return CodeAlphabet_CODE_ALPHABET_UNSPECIFIED
+}
+
+func (x *Code) GetLength() uint32 {
+	if x != nil {
+		return x.Length
+	}
+	return 0
+}
+
 // SequenceSpec is the specification of a sequence, which operators set.
 type SequenceSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2280,14 +2392,17 @@ type SequenceSpec struct {
 	// Only with a reset.
 	LateMs int64 `protobuf:"varint,23,opt,name=late_ms,json=lateMs,proto3" json:"late_ms,omitempty"`
 	// A reservation may get a number that was voided as never committed; only in mode gapless. Since fsm_version 3.
-	Reuse         bool `protobuf:"varint,27,opt,name=reuse,proto3" json:"reuse,omitempty"`
+	Reuse bool `protobuf:"varint,27,opt,name=reuse,proto3" json:"reuse,omitempty"`
+	// Since fsm_version 3. The codes that the format writes; absent if it writes none. All numbers in [min, max] have one. The
+	// name of the sequence keeps the codes permanently, and accepts no others.
+	Code          *Code `protobuf:"bytes,31,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SequenceSpec) Reset() {
 	*x = SequenceSpec{}
-	mi := &file_command_v1_command_proto_msgTypes[15]
+	mi := &file_command_v1_command_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2299,7 +2414,7 @@ func (x *SequenceSpec) String() string {
 func (*SequenceSpec) ProtoMessage() {}
 
 func (x *SequenceSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[15]
+	mi := &file_command_v1_command_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2312,7 +2427,7 @@ func (x *SequenceSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceSpec.ProtoReflect.Descriptor instead.
 func (*SequenceSpec) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{15}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SequenceSpec) GetName() string {
@@ -2434,6 +2549,13 @@ func (x *SequenceSpec) GetReuse() bool {
 	return false
 }
 
+func (x *SequenceSpec) GetCode() *Code {
+	if x != nil {
+		return x.Code
+	}
+	return nil
+}
+
 // CreateSequence adds a sequence. Repeating it with the same specification, or on demand, changes nothing.
 type CreateSequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2447,14 +2569,17 @@ type CreateSequence struct {
 	Replaces *uint64 `protobuf:"varint,4,opt,name=replaces,proto3,oneof" json:"replaces,omitempty"`
 	// Only if the configuration lets an INCR create sequences, and in the mode that the configuration names, whichever
 	// spec has. Not with force or replaces.
-	OnDemand      bool `protobuf:"varint,5,opt,name=on_demand,json=onDemand,proto3" json:"on_demand,omitempty"`
+	OnDemand bool `protobuf:"varint,5,opt,name=on_demand,json=onDemand,proto3" json:"on_demand,omitempty"`
+	// Since fsm_version 3. The secret from which the keys of all codes of the cluster are derived, 32 random bytes. Only with a
+	// code of the spec. It is ignored if the state has a secret, and required otherwise.
+	CodeSecret    []byte `protobuf:"bytes,74,opt,name=code_secret,json=codeSecret,proto3" json:"code_secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateSequence) Reset() {
 	*x = CreateSequence{}
-	mi := &file_command_v1_command_proto_msgTypes[16]
+	mi := &file_command_v1_command_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2466,7 +2591,7 @@ func (x *CreateSequence) String() string {
 func (*CreateSequence) ProtoMessage() {}
 
 func (x *CreateSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[16]
+	mi := &file_command_v1_command_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2479,7 +2604,7 @@ func (x *CreateSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSequence.ProtoReflect.Descriptor instead.
 func (*CreateSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{16}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CreateSequence) GetSpec() *SequenceSpec {
@@ -2517,6 +2642,13 @@ func (x *CreateSequence) GetOnDemand() bool {
 	return false
 }
 
+func (x *CreateSequence) GetCodeSecret() []byte {
+	if x != nil {
+		return x.CodeSecret
+	}
+	return nil
+}
+
 // UpdateSequence replaces a sequence's specification; a compare-and-swap on its generation.
 type UpdateSequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2529,15 +2661,17 @@ type UpdateSequence struct {
 	Next *int64 `protobuf:"varint,4,opt,name=next,proto3,oneof" json:"next,omitempty"`
 	// Since fsm_version 3. The period that the leader's clock is in and the first open one, both as in AllocateBlock and by
 	// the specification before the change. Only if the sequence has late numbers before or after it.
-	Period        int32 `protobuf:"varint,53,opt,name=period,proto3" json:"period,omitempty"`
-	OpenFrom      int32 `protobuf:"varint,54,opt,name=open_from,json=openFrom,proto3" json:"open_from,omitempty"`
+	Period   int32 `protobuf:"varint,53,opt,name=period,proto3" json:"period,omitempty"`
+	OpenFrom int32 `protobuf:"varint,54,opt,name=open_from,json=openFrom,proto3" json:"open_from,omitempty"`
+	// As in CreateSequence.
+	CodeSecret    []byte `protobuf:"bytes,74,opt,name=code_secret,json=codeSecret,proto3" json:"code_secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateSequence) Reset() {
 	*x = UpdateSequence{}
-	mi := &file_command_v1_command_proto_msgTypes[17]
+	mi := &file_command_v1_command_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2549,7 +2683,7 @@ func (x *UpdateSequence) String() string {
 func (*UpdateSequence) ProtoMessage() {}
 
 func (x *UpdateSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[17]
+	mi := &file_command_v1_command_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2562,7 +2696,7 @@ func (x *UpdateSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSequence.ProtoReflect.Descriptor instead.
 func (*UpdateSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{17}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *UpdateSequence) GetSpec() *SequenceSpec {
@@ -2607,6 +2741,13 @@ func (x *UpdateSequence) GetOpenFrom() int32 {
 	return 0
 }
 
+func (x *UpdateSequence) GetCodeSecret() []byte {
+	if x != nil {
+		return x.CodeSecret
+	}
+	return nil
+}
+
 // DeleteSequence deletes a sequence. Its granted numbers are remembered.
 type DeleteSequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2619,7 +2760,7 @@ type DeleteSequence struct {
 
 func (x *DeleteSequence) Reset() {
 	*x = DeleteSequence{}
-	mi := &file_command_v1_command_proto_msgTypes[18]
+	mi := &file_command_v1_command_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2631,7 +2772,7 @@ func (x *DeleteSequence) String() string {
 func (*DeleteSequence) ProtoMessage() {}
 
 func (x *DeleteSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[18]
+	mi := &file_command_v1_command_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2644,7 +2785,7 @@ func (x *DeleteSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSequence.ProtoReflect.Descriptor instead.
 func (*DeleteSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{18}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteSequence) GetName() string {
@@ -2675,7 +2816,7 @@ type TemplateSpec struct {
 
 func (x *TemplateSpec) Reset() {
 	*x = TemplateSpec{}
-	mi := &file_command_v1_command_proto_msgTypes[19]
+	mi := &file_command_v1_command_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2687,7 +2828,7 @@ func (x *TemplateSpec) String() string {
 func (*TemplateSpec) ProtoMessage() {}
 
 func (x *TemplateSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[19]
+	mi := &file_command_v1_command_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2700,7 +2841,7 @@ func (x *TemplateSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TemplateSpec.ProtoReflect.Descriptor instead.
 func (*TemplateSpec) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{19}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TemplateSpec) GetPattern() string {
@@ -2727,15 +2868,17 @@ func (x *TemplateSpec) GetQuota() uint64 {
 // CreateTemplate adds a template. Repeating it with the same specification changes nothing. In a restored cluster, the
 // template begins suspended.
 type CreateTemplate struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Spec          *TemplateSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Spec  *TemplateSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	// As in CreateSequence.
+	CodeSecret    []byte `protobuf:"bytes,74,opt,name=code_secret,json=codeSecret,proto3" json:"code_secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateTemplate) Reset() {
 	*x = CreateTemplate{}
-	mi := &file_command_v1_command_proto_msgTypes[20]
+	mi := &file_command_v1_command_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2747,7 +2890,7 @@ func (x *CreateTemplate) String() string {
 func (*CreateTemplate) ProtoMessage() {}
 
 func (x *CreateTemplate) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[20]
+	mi := &file_command_v1_command_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2760,7 +2903,7 @@ func (x *CreateTemplate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTemplate.ProtoReflect.Descriptor instead.
 func (*CreateTemplate) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{20}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CreateTemplate) GetSpec() *TemplateSpec {
@@ -2770,19 +2913,28 @@ func (x *CreateTemplate) GetSpec() *TemplateSpec {
 	return nil
 }
 
+func (x *CreateTemplate) GetCodeSecret() []byte {
+	if x != nil {
+		return x.CodeSecret
+	}
+	return nil
+}
+
 // UpdateTemplate replaces a template's specification; a compare-and-swap on its generation.
 type UpdateTemplate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Spec  *TemplateSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
 	// The generation that the template must have.
-	Generation    uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	// As in CreateSequence.
+	CodeSecret    []byte `protobuf:"bytes,74,opt,name=code_secret,json=codeSecret,proto3" json:"code_secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateTemplate) Reset() {
 	*x = UpdateTemplate{}
-	mi := &file_command_v1_command_proto_msgTypes[21]
+	mi := &file_command_v1_command_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2794,7 +2946,7 @@ func (x *UpdateTemplate) String() string {
 func (*UpdateTemplate) ProtoMessage() {}
 
 func (x *UpdateTemplate) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[21]
+	mi := &file_command_v1_command_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2807,7 +2959,7 @@ func (x *UpdateTemplate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateTemplate.ProtoReflect.Descriptor instead.
 func (*UpdateTemplate) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{21}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *UpdateTemplate) GetSpec() *TemplateSpec {
@@ -2824,6 +2976,13 @@ func (x *UpdateTemplate) GetGeneration() uint64 {
 	return 0
 }
 
+func (x *UpdateTemplate) GetCodeSecret() []byte {
+	if x != nil {
+		return x.CodeSecret
+	}
+	return nil
+}
+
 // DeleteTemplate deletes a template. The sequences that began with it stay.
 type DeleteTemplate struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -2836,7 +2995,7 @@ type DeleteTemplate struct {
 
 func (x *DeleteTemplate) Reset() {
 	*x = DeleteTemplate{}
-	mi := &file_command_v1_command_proto_msgTypes[22]
+	mi := &file_command_v1_command_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2848,7 +3007,7 @@ func (x *DeleteTemplate) String() string {
 func (*DeleteTemplate) ProtoMessage() {}
 
 func (x *DeleteTemplate) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[22]
+	mi := &file_command_v1_command_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2861,7 +3020,7 @@ func (x *DeleteTemplate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTemplate.ProtoReflect.Descriptor instead.
 func (*DeleteTemplate) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{22}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DeleteTemplate) GetPattern() string {
@@ -2892,7 +3051,7 @@ type ResumeTemplate struct {
 
 func (x *ResumeTemplate) Reset() {
 	*x = ResumeTemplate{}
-	mi := &file_command_v1_command_proto_msgTypes[23]
+	mi := &file_command_v1_command_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2904,7 +3063,7 @@ func (x *ResumeTemplate) String() string {
 func (*ResumeTemplate) ProtoMessage() {}
 
 func (x *ResumeTemplate) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[23]
+	mi := &file_command_v1_command_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2917,7 +3076,7 @@ func (x *ResumeTemplate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTemplate.ProtoReflect.Descriptor instead.
 func (*ResumeTemplate) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{23}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ResumeTemplate) GetPattern() string {
@@ -2956,7 +3115,7 @@ type BeginSequence struct {
 
 func (x *BeginSequence) Reset() {
 	*x = BeginSequence{}
-	mi := &file_command_v1_command_proto_msgTypes[24]
+	mi := &file_command_v1_command_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2968,7 +3127,7 @@ func (x *BeginSequence) String() string {
 func (*BeginSequence) ProtoMessage() {}
 
 func (x *BeginSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[24]
+	mi := &file_command_v1_command_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2981,7 +3140,7 @@ func (x *BeginSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginSequence.ProtoReflect.Descriptor instead.
 func (*BeginSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{24}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *BeginSequence) GetName() string {
@@ -3036,7 +3195,7 @@ type AllocateBlock struct {
 
 func (x *AllocateBlock) Reset() {
 	*x = AllocateBlock{}
-	mi := &file_command_v1_command_proto_msgTypes[25]
+	mi := &file_command_v1_command_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3048,7 +3207,7 @@ func (x *AllocateBlock) String() string {
 func (*AllocateBlock) ProtoMessage() {}
 
 func (x *AllocateBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[25]
+	mi := &file_command_v1_command_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3061,7 +3220,7 @@ func (x *AllocateBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlock.ProtoReflect.Descriptor instead.
 func (*AllocateBlock) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{25}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AllocateBlock) GetName() string {
@@ -3153,7 +3312,7 @@ type ReturnBlock struct {
 
 func (x *ReturnBlock) Reset() {
 	*x = ReturnBlock{}
-	mi := &file_command_v1_command_proto_msgTypes[26]
+	mi := &file_command_v1_command_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3165,7 +3324,7 @@ func (x *ReturnBlock) String() string {
 func (*ReturnBlock) ProtoMessage() {}
 
 func (x *ReturnBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[26]
+	mi := &file_command_v1_command_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3178,7 +3337,7 @@ func (x *ReturnBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlock.ProtoReflect.Descriptor instead.
 func (*ReturnBlock) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{26}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ReturnBlock) GetName() string {
@@ -3235,7 +3394,7 @@ type ReserveNumbers struct {
 
 func (x *ReserveNumbers) Reset() {
 	*x = ReserveNumbers{}
-	mi := &file_command_v1_command_proto_msgTypes[27]
+	mi := &file_command_v1_command_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3247,7 +3406,7 @@ func (x *ReserveNumbers) String() string {
 func (*ReserveNumbers) ProtoMessage() {}
 
 func (x *ReserveNumbers) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[27]
+	mi := &file_command_v1_command_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3260,7 +3419,7 @@ func (x *ReserveNumbers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveNumbers.ProtoReflect.Descriptor instead.
 func (*ReserveNumbers) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{27}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ReserveNumbers) GetName() string {
@@ -3319,7 +3478,7 @@ type ReservationClaim struct {
 
 func (x *ReservationClaim) Reset() {
 	*x = ReservationClaim{}
-	mi := &file_command_v1_command_proto_msgTypes[28]
+	mi := &file_command_v1_command_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3331,7 +3490,7 @@ func (x *ReservationClaim) String() string {
 func (*ReservationClaim) ProtoMessage() {}
 
 func (x *ReservationClaim) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[28]
+	mi := &file_command_v1_command_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3344,7 +3503,7 @@ func (x *ReservationClaim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReservationClaim.ProtoReflect.Descriptor instead.
 func (*ReservationClaim) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{28}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ReservationClaim) GetKey() string {
@@ -3381,7 +3540,7 @@ type ConfirmNumbers struct {
 
 func (x *ConfirmNumbers) Reset() {
 	*x = ConfirmNumbers{}
-	mi := &file_command_v1_command_proto_msgTypes[29]
+	mi := &file_command_v1_command_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3393,7 +3552,7 @@ func (x *ConfirmNumbers) String() string {
 func (*ConfirmNumbers) ProtoMessage() {}
 
 func (x *ConfirmNumbers) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[29]
+	mi := &file_command_v1_command_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3406,7 +3565,7 @@ func (x *ConfirmNumbers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmNumbers.ProtoReflect.Descriptor instead.
 func (*ConfirmNumbers) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{29}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ConfirmNumbers) GetName() string {
@@ -3439,7 +3598,7 @@ type VoidNumbers struct {
 
 func (x *VoidNumbers) Reset() {
 	*x = VoidNumbers{}
-	mi := &file_command_v1_command_proto_msgTypes[30]
+	mi := &file_command_v1_command_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3451,7 +3610,7 @@ func (x *VoidNumbers) String() string {
 func (*VoidNumbers) ProtoMessage() {}
 
 func (x *VoidNumbers) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[30]
+	mi := &file_command_v1_command_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3464,7 +3623,7 @@ func (x *VoidNumbers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoidNumbers.ProtoReflect.Descriptor instead.
 func (*VoidNumbers) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{30}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *VoidNumbers) GetName() string {
@@ -3514,7 +3673,7 @@ type TakeNumbers struct {
 
 func (x *TakeNumbers) Reset() {
 	*x = TakeNumbers{}
-	mi := &file_command_v1_command_proto_msgTypes[31]
+	mi := &file_command_v1_command_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3526,7 +3685,7 @@ func (x *TakeNumbers) String() string {
 func (*TakeNumbers) ProtoMessage() {}
 
 func (x *TakeNumbers) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[31]
+	mi := &file_command_v1_command_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3539,7 +3698,7 @@ func (x *TakeNumbers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeNumbers.ProtoReflect.Descriptor instead.
 func (*TakeNumbers) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{31}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *TakeNumbers) GetName() string {
@@ -3602,7 +3761,7 @@ type ResolveNumbers struct {
 
 func (x *ResolveNumbers) Reset() {
 	*x = ResolveNumbers{}
-	mi := &file_command_v1_command_proto_msgTypes[32]
+	mi := &file_command_v1_command_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3614,7 +3773,7 @@ func (x *ResolveNumbers) String() string {
 func (*ResolveNumbers) ProtoMessage() {}
 
 func (x *ResolveNumbers) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[32]
+	mi := &file_command_v1_command_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3627,7 +3786,7 @@ func (x *ResolveNumbers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveNumbers.ProtoReflect.Descriptor instead.
 func (*ResolveNumbers) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{32}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ResolveNumbers) GetName() string {
@@ -3694,7 +3853,7 @@ type CreateToken struct {
 
 func (x *CreateToken) Reset() {
 	*x = CreateToken{}
-	mi := &file_command_v1_command_proto_msgTypes[33]
+	mi := &file_command_v1_command_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3706,7 +3865,7 @@ func (x *CreateToken) String() string {
 func (*CreateToken) ProtoMessage() {}
 
 func (x *CreateToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[33]
+	mi := &file_command_v1_command_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3719,7 +3878,7 @@ func (x *CreateToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateToken.ProtoReflect.Descriptor instead.
 func (*CreateToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{33}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CreateToken) GetName() string {
@@ -3793,7 +3952,7 @@ type UpdateToken struct {
 
 func (x *UpdateToken) Reset() {
 	*x = UpdateToken{}
-	mi := &file_command_v1_command_proto_msgTypes[34]
+	mi := &file_command_v1_command_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3805,7 +3964,7 @@ func (x *UpdateToken) String() string {
 func (*UpdateToken) ProtoMessage() {}
 
 func (x *UpdateToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[34]
+	mi := &file_command_v1_command_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3818,7 +3977,7 @@ func (x *UpdateToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateToken.ProtoReflect.Descriptor instead.
 func (*UpdateToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{34}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *UpdateToken) GetId() uint64 {
@@ -3889,7 +4048,7 @@ type DeleteToken struct {
 
 func (x *DeleteToken) Reset() {
 	*x = DeleteToken{}
-	mi := &file_command_v1_command_proto_msgTypes[35]
+	mi := &file_command_v1_command_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3901,7 +4060,7 @@ func (x *DeleteToken) String() string {
 func (*DeleteToken) ProtoMessage() {}
 
 func (x *DeleteToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[35]
+	mi := &file_command_v1_command_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3914,7 +4073,7 @@ func (x *DeleteToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteToken.ProtoReflect.Descriptor instead.
 func (*DeleteToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{35}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *DeleteToken) GetId() uint64 {
@@ -3949,7 +4108,7 @@ type ResumeSequence struct {
 
 func (x *ResumeSequence) Reset() {
 	*x = ResumeSequence{}
-	mi := &file_command_v1_command_proto_msgTypes[36]
+	mi := &file_command_v1_command_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3961,7 +4120,7 @@ func (x *ResumeSequence) String() string {
 func (*ResumeSequence) ProtoMessage() {}
 
 func (x *ResumeSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[36]
+	mi := &file_command_v1_command_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3974,7 +4133,7 @@ func (x *ResumeSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeSequence.ProtoReflect.Descriptor instead.
 func (*ResumeSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{36}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ResumeSequence) GetName() string {
@@ -4023,7 +4182,7 @@ type AcknowledgeRestore struct {
 
 func (x *AcknowledgeRestore) Reset() {
 	*x = AcknowledgeRestore{}
-	mi := &file_command_v1_command_proto_msgTypes[37]
+	mi := &file_command_v1_command_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4035,7 +4194,7 @@ func (x *AcknowledgeRestore) String() string {
 func (*AcknowledgeRestore) ProtoMessage() {}
 
 func (x *AcknowledgeRestore) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[37]
+	mi := &file_command_v1_command_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4048,7 +4207,7 @@ func (x *AcknowledgeRestore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRestore.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRestore) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{37}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *AcknowledgeRestore) GetIndex() uint64 {
@@ -4069,7 +4228,7 @@ type Lead struct {
 
 func (x *Lead) Reset() {
 	*x = Lead{}
-	mi := &file_command_v1_command_proto_msgTypes[38]
+	mi := &file_command_v1_command_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4081,7 +4240,7 @@ func (x *Lead) String() string {
 func (*Lead) ProtoMessage() {}
 
 func (x *Lead) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[38]
+	mi := &file_command_v1_command_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4094,7 +4253,7 @@ func (x *Lead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lead.ProtoReflect.Descriptor instead.
 func (*Lead) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{38}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Lead) GetNonce() []byte {
@@ -4120,7 +4279,7 @@ type Seal struct {
 
 func (x *Seal) Reset() {
 	*x = Seal{}
-	mi := &file_command_v1_command_proto_msgTypes[39]
+	mi := &file_command_v1_command_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4132,7 +4291,7 @@ func (x *Seal) String() string {
 func (*Seal) ProtoMessage() {}
 
 func (x *Seal) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[39]
+	mi := &file_command_v1_command_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4145,7 +4304,7 @@ func (x *Seal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seal.ProtoReflect.Descriptor instead.
 func (*Seal) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{39}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Seal) GetEvidence() []byte {
@@ -4181,7 +4340,7 @@ type Supersede struct {
 
 func (x *Supersede) Reset() {
 	*x = Supersede{}
-	mi := &file_command_v1_command_proto_msgTypes[40]
+	mi := &file_command_v1_command_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4193,7 +4352,7 @@ func (x *Supersede) String() string {
 func (*Supersede) ProtoMessage() {}
 
 func (x *Supersede) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[40]
+	mi := &file_command_v1_command_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4206,7 +4365,7 @@ func (x *Supersede) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Supersede.ProtoReflect.Descriptor instead.
 func (*Supersede) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{40}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Supersede) GetCluster() string {
@@ -4229,7 +4388,7 @@ type StartBackfill struct {
 
 func (x *StartBackfill) Reset() {
 	*x = StartBackfill{}
-	mi := &file_command_v1_command_proto_msgTypes[41]
+	mi := &file_command_v1_command_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4241,7 +4400,7 @@ func (x *StartBackfill) String() string {
 func (*StartBackfill) ProtoMessage() {}
 
 func (x *StartBackfill) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[41]
+	mi := &file_command_v1_command_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4254,7 +4413,7 @@ func (x *StartBackfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartBackfill.ProtoReflect.Descriptor instead.
 func (*StartBackfill) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{41}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *StartBackfill) GetLayout() string {
@@ -4288,7 +4447,7 @@ type ExtendBackfill struct {
 
 func (x *ExtendBackfill) Reset() {
 	*x = ExtendBackfill{}
-	mi := &file_command_v1_command_proto_msgTypes[42]
+	mi := &file_command_v1_command_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4300,7 +4459,7 @@ func (x *ExtendBackfill) String() string {
 func (*ExtendBackfill) ProtoMessage() {}
 
 func (x *ExtendBackfill) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[42]
+	mi := &file_command_v1_command_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4313,7 +4472,7 @@ func (x *ExtendBackfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendBackfill.ProtoReflect.Descriptor instead.
 func (*ExtendBackfill) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{42}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ExtendBackfill) GetLayout() string {
@@ -4362,7 +4521,7 @@ type EndBackfill struct {
 
 func (x *EndBackfill) Reset() {
 	*x = EndBackfill{}
-	mi := &file_command_v1_command_proto_msgTypes[43]
+	mi := &file_command_v1_command_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4374,7 +4533,7 @@ func (x *EndBackfill) String() string {
 func (*EndBackfill) ProtoMessage() {}
 
 func (x *EndBackfill) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[43]
+	mi := &file_command_v1_command_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4387,7 +4546,7 @@ func (x *EndBackfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndBackfill.ProtoReflect.Descriptor instead.
 func (*EndBackfill) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{43}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *EndBackfill) GetLayout() string {
@@ -4417,7 +4576,7 @@ type ResumeBackfill struct {
 
 func (x *ResumeBackfill) Reset() {
 	*x = ResumeBackfill{}
-	mi := &file_command_v1_command_proto_msgTypes[44]
+	mi := &file_command_v1_command_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4429,7 +4588,7 @@ func (x *ResumeBackfill) String() string {
 func (*ResumeBackfill) ProtoMessage() {}
 
 func (x *ResumeBackfill) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[44]
+	mi := &file_command_v1_command_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4442,7 +4601,7 @@ func (x *ResumeBackfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeBackfill.ProtoReflect.Descriptor instead.
 func (*ResumeBackfill) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{44}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ResumeBackfill) GetLayout() string {
@@ -4591,7 +4750,10 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\fR\x06digest\"\x1e\n" +
 	"\fRemoveMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x82\x04\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"T\n" +
+	"\x04Code\x124\n" +
+	"\balphabet\x18\x01 \x01(\x0e2\x18.command.v1.CodeAlphabetR\balphabet\x12\x16\n" +
+	"\x06length\x18\x02 \x01(\rR\x06length\"\xa8\x04\n" +
 	"\fSequenceSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x03R\x05start\x12\x1c\n" +
@@ -4611,14 +4773,17 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"yearStarts\x12\x1a\n" +
 	"\btemplate\x18\x19 \x01(\tR\btemplate\x12\x17\n" +
 	"\alate_ms\x18\x17 \x01(\x03R\x06lateMs\x12\x14\n" +
-	"\x05reuse\x18\x1b \x01(\bR\x05reuse\"\xb7\x01\n" +
+	"\x05reuse\x18\x1b \x01(\bR\x05reuse\x12$\n" +
+	"\x04code\x18\x1f \x01(\v2\x10.command.v1.CodeR\x04code\"\xd8\x01\n" +
 	"\x0eCreateSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\x12\x16\n" +
 	"\x06period\x18\x03 \x01(\x05R\x06period\x12\x1f\n" +
 	"\breplaces\x18\x04 \x01(\x04H\x00R\breplaces\x88\x01\x01\x12\x1b\n" +
-	"\ton_demand\x18\x05 \x01(\bR\bonDemandB\v\n" +
-	"\t_replaces\"\xcb\x01\n" +
+	"\ton_demand\x18\x05 \x01(\bR\bonDemand\x12\x1f\n" +
+	"\vcode_secret\x18J \x01(\fR\n" +
+	"codeSecretB\v\n" +
+	"\t_replaces\"\xec\x01\n" +
 	"\x0eUpdateSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\x1e\n" +
 	"\n" +
@@ -4627,7 +4792,9 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x05force\x18\x03 \x01(\bR\x05force\x12\x17\n" +
 	"\x04next\x18\x04 \x01(\x03H\x00R\x04next\x88\x01\x01\x12\x16\n" +
 	"\x06period\x185 \x01(\x05R\x06period\x12\x1b\n" +
-	"\topen_from\x186 \x01(\x05R\bopenFromB\a\n" +
+	"\topen_from\x186 \x01(\x05R\bopenFrom\x12\x1f\n" +
+	"\vcode_secret\x18J \x01(\fR\n" +
+	"codeSecretB\a\n" +
 	"\x05_next\"D\n" +
 	"\x0eDeleteSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
@@ -4637,14 +4804,18 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\fTemplateSpec\x12\x18\n" +
 	"\apattern\x18\x01 \x01(\tR\apattern\x124\n" +
 	"\bsettings\x18\x02 \x01(\v2\x18.command.v1.SequenceSpecR\bsettings\x12\x14\n" +
-	"\x05quota\x18\x03 \x01(\x04R\x05quota\">\n" +
+	"\x05quota\x18\x03 \x01(\x04R\x05quota\"_\n" +
 	"\x0eCreateTemplate\x12,\n" +
-	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.TemplateSpecR\x04spec\"^\n" +
+	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.TemplateSpecR\x04spec\x12\x1f\n" +
+	"\vcode_secret\x18J \x01(\fR\n" +
+	"codeSecret\"\x7f\n" +
 	"\x0eUpdateTemplate\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.TemplateSpecR\x04spec\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x04R\n" +
-	"generation\"J\n" +
+	"generation\x12\x1f\n" +
+	"\vcode_secret\x18J \x01(\fR\n" +
+	"codeSecret\"J\n" +
 	"\x0eDeleteTemplate\x12\x18\n" +
 	"\apattern\x18\x01 \x01(\tR\apattern\x12\x1e\n" +
 	"\n" +
@@ -4820,7 +4991,13 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x15SEQUENCE_RESET_WEEKLY\x10\x05\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x1c\n" +
 	"\x18SEQUENCE_RESET_QUARTERLY\x10\x06\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xcc\t\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\x95\x01\n" +
+	"\fCodeAlphabet\x12\x1d\n" +
+	"\x19CODE_ALPHABET_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14CODE_ALPHABET_DIGITS\x10\x01\x12\x18\n" +
+	"\x14CODE_ALPHABET_BASE32\x10\x02\x12\x18\n" +
+	"\x14CODE_ALPHABET_BASE36\x10\x03\x12\x18\n" +
+	"\x14CODE_ALPHABET_BASE58\x10\x04*\xcc\t\n" +
 	"\aRefusal\x12\x17\n" +
 	"\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REFUSAL_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -4879,8 +5056,8 @@ func file_command_v1_command_proto_rawDescGZIP() []byte {
 	return file_command_v1_command_proto_rawDescData
 }
 
-var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
+var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_command_v1_command_proto_goTypes = []any{
 	(ActorKind)(0),             // 0: command.v1.ActorKind
 	(FieldKind)(0),             // 1: command.v1.FieldKind
@@ -4889,114 +5066,118 @@ var file_command_v1_command_proto_goTypes = []any{
 	(Upgrades)(0),              // 4: command.v1.Upgrades
 	(SequenceMode)(0),          // 5: command.v1.SequenceMode
 	(SequenceReset)(0),         // 6: command.v1.SequenceReset
-	(Refusal)(0),               // 7: command.v1.Refusal
-	(*Command)(nil),            // 8: command.v1.Command
-	(*Actor)(nil),              // 9: command.v1.Actor
-	(*Field)(nil),              // 10: command.v1.Field
-	(*LayoutSpec)(nil),         // 11: command.v1.LayoutSpec
-	(*CreateLayout)(nil),       // 12: command.v1.CreateLayout
-	(*AcquireWorker)(nil),      // 13: command.v1.AcquireWorker
-	(*HolderProcess)(nil),      // 14: command.v1.HolderProcess
-	(*ExtendWindow)(nil),       // 15: command.v1.ExtendWindow
-	(*ReleaseWorker)(nil),      // 16: command.v1.ReleaseWorker
-	(*ObserveClock)(nil),       // 17: command.v1.ObserveClock
-	(*Config)(nil),             // 18: command.v1.Config
-	(*SetConfig)(nil),          // 19: command.v1.SetConfig
-	(*RaiseVersion)(nil),       // 20: command.v1.RaiseVersion
-	(*Checkpoint)(nil),         // 21: command.v1.Checkpoint
-	(*RemoveMember)(nil),       // 22: command.v1.RemoveMember
-	(*SequenceSpec)(nil),       // 23: command.v1.SequenceSpec
-	(*CreateSequence)(nil),     // 24: command.v1.CreateSequence
-	(*UpdateSequence)(nil),     // 25: command.v1.UpdateSequence
-	(*DeleteSequence)(nil),     // 26: command.v1.DeleteSequence
-	(*TemplateSpec)(nil),       // 27: command.v1.TemplateSpec
-	(*CreateTemplate)(nil),     // 28: command.v1.CreateTemplate
-	(*UpdateTemplate)(nil),     // 29: command.v1.UpdateTemplate
-	(*DeleteTemplate)(nil),     // 30: command.v1.DeleteTemplate
-	(*ResumeTemplate)(nil),     // 31: command.v1.ResumeTemplate
-	(*BeginSequence)(nil),      // 32: command.v1.BeginSequence
-	(*AllocateBlock)(nil),      // 33: command.v1.AllocateBlock
-	(*ReturnBlock)(nil),        // 34: command.v1.ReturnBlock
-	(*ReserveNumbers)(nil),     // 35: command.v1.ReserveNumbers
-	(*ReservationClaim)(nil),   // 36: command.v1.ReservationClaim
-	(*ConfirmNumbers)(nil),     // 37: command.v1.ConfirmNumbers
-	(*VoidNumbers)(nil),        // 38: command.v1.VoidNumbers
-	(*TakeNumbers)(nil),        // 39: command.v1.TakeNumbers
-	(*ResolveNumbers)(nil),     // 40: command.v1.ResolveNumbers
-	(*CreateToken)(nil),        // 41: command.v1.CreateToken
-	(*UpdateToken)(nil),        // 42: command.v1.UpdateToken
-	(*DeleteToken)(nil),        // 43: command.v1.DeleteToken
-	(*ResumeSequence)(nil),     // 44: command.v1.ResumeSequence
-	(*AcknowledgeRestore)(nil), // 45: command.v1.AcknowledgeRestore
-	(*Lead)(nil),               // 46: command.v1.Lead
-	(*Seal)(nil),               // 47: command.v1.Seal
-	(*Supersede)(nil),          // 48: command.v1.Supersede
-	(*StartBackfill)(nil),      // 49: command.v1.StartBackfill
-	(*ExtendBackfill)(nil),     // 50: command.v1.ExtendBackfill
-	(*EndBackfill)(nil),        // 51: command.v1.EndBackfill
-	(*ResumeBackfill)(nil),     // 52: command.v1.ResumeBackfill
+	(CodeAlphabet)(0),          // 7: command.v1.CodeAlphabet
+	(Refusal)(0),               // 8: command.v1.Refusal
+	(*Command)(nil),            // 9: command.v1.Command
+	(*Actor)(nil),              // 10: command.v1.Actor
+	(*Field)(nil),              // 11: command.v1.Field
+	(*LayoutSpec)(nil),         // 12: command.v1.LayoutSpec
+	(*CreateLayout)(nil),       // 13: command.v1.CreateLayout
+	(*AcquireWorker)(nil),      // 14: command.v1.AcquireWorker
+	(*HolderProcess)(nil),      // 15: command.v1.HolderProcess
+	(*ExtendWindow)(nil),       // 16: command.v1.ExtendWindow
+	(*ReleaseWorker)(nil),      // 17: command.v1.ReleaseWorker
+	(*ObserveClock)(nil),       // 18: command.v1.ObserveClock
+	(*Config)(nil),             // 19: command.v1.Config
+	(*SetConfig)(nil),          // 20: command.v1.SetConfig
+	(*RaiseVersion)(nil),       // 21: command.v1.RaiseVersion
+	(*Checkpoint)(nil),         // 22: command.v1.Checkpoint
+	(*RemoveMember)(nil),       // 23: command.v1.RemoveMember
+	(*Code)(nil),               // 24: command.v1.Code
+	(*SequenceSpec)(nil),       // 25: command.v1.SequenceSpec
+	(*CreateSequence)(nil),     // 26: command.v1.CreateSequence
+	(*UpdateSequence)(nil),     // 27: command.v1.UpdateSequence
+	(*DeleteSequence)(nil),     // 28: command.v1.DeleteSequence
+	(*TemplateSpec)(nil),       // 29: command.v1.TemplateSpec
+	(*CreateTemplate)(nil),     // 30: command.v1.CreateTemplate
+	(*UpdateTemplate)(nil),     // 31: command.v1.UpdateTemplate
+	(*DeleteTemplate)(nil),     // 32: command.v1.DeleteTemplate
+	(*ResumeTemplate)(nil),     // 33: command.v1.ResumeTemplate
+	(*BeginSequence)(nil),      // 34: command.v1.BeginSequence
+	(*AllocateBlock)(nil),      // 35: command.v1.AllocateBlock
+	(*ReturnBlock)(nil),        // 36: command.v1.ReturnBlock
+	(*ReserveNumbers)(nil),     // 37: command.v1.ReserveNumbers
+	(*ReservationClaim)(nil),   // 38: command.v1.ReservationClaim
+	(*ConfirmNumbers)(nil),     // 39: command.v1.ConfirmNumbers
+	(*VoidNumbers)(nil),        // 40: command.v1.VoidNumbers
+	(*TakeNumbers)(nil),        // 41: command.v1.TakeNumbers
+	(*ResolveNumbers)(nil),     // 42: command.v1.ResolveNumbers
+	(*CreateToken)(nil),        // 43: command.v1.CreateToken
+	(*UpdateToken)(nil),        // 44: command.v1.UpdateToken
+	(*DeleteToken)(nil),        // 45: command.v1.DeleteToken
+	(*ResumeSequence)(nil),     // 46: command.v1.ResumeSequence
+	(*AcknowledgeRestore)(nil), // 47: command.v1.AcknowledgeRestore
+	(*Lead)(nil),               // 48: command.v1.Lead
+	(*Seal)(nil),               // 49: command.v1.Seal
+	(*Supersede)(nil),          // 50: command.v1.Supersede
+	(*StartBackfill)(nil),      // 51: command.v1.StartBackfill
+	(*ExtendBackfill)(nil),     // 52: command.v1.ExtendBackfill
+	(*EndBackfill)(nil),        // 53: command.v1.EndBackfill
+	(*ResumeBackfill)(nil),     // 54: command.v1.ResumeBackfill
 }
 var file_command_v1_command_proto_depIdxs = []int32{
-	9,  // 0: command.v1.Command.actor:type_name -> command.v1.Actor
-	12, // 1: command.v1.Command.create_layout:type_name -> command.v1.CreateLayout
-	13, // 2: command.v1.Command.acquire_worker:type_name -> command.v1.AcquireWorker
-	15, // 3: command.v1.Command.extend_window:type_name -> command.v1.ExtendWindow
-	16, // 4: command.v1.Command.release_worker:type_name -> command.v1.ReleaseWorker
-	17, // 5: command.v1.Command.observe_clock:type_name -> command.v1.ObserveClock
-	19, // 6: command.v1.Command.set_config:type_name -> command.v1.SetConfig
-	20, // 7: command.v1.Command.raise_version:type_name -> command.v1.RaiseVersion
-	21, // 8: command.v1.Command.checkpoint:type_name -> command.v1.Checkpoint
-	22, // 9: command.v1.Command.remove_member:type_name -> command.v1.RemoveMember
-	24, // 10: command.v1.Command.create_sequence:type_name -> command.v1.CreateSequence
-	25, // 11: command.v1.Command.update_sequence:type_name -> command.v1.UpdateSequence
-	26, // 12: command.v1.Command.delete_sequence:type_name -> command.v1.DeleteSequence
-	33, // 13: command.v1.Command.allocate_block:type_name -> command.v1.AllocateBlock
-	34, // 14: command.v1.Command.return_block:type_name -> command.v1.ReturnBlock
-	41, // 15: command.v1.Command.create_token:type_name -> command.v1.CreateToken
-	42, // 16: command.v1.Command.update_token:type_name -> command.v1.UpdateToken
-	43, // 17: command.v1.Command.delete_token:type_name -> command.v1.DeleteToken
-	44, // 18: command.v1.Command.resume_sequence:type_name -> command.v1.ResumeSequence
-	45, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
-	46, // 20: command.v1.Command.lead:type_name -> command.v1.Lead
-	47, // 21: command.v1.Command.seal:type_name -> command.v1.Seal
-	48, // 22: command.v1.Command.supersede:type_name -> command.v1.Supersede
-	28, // 23: command.v1.Command.create_template:type_name -> command.v1.CreateTemplate
-	29, // 24: command.v1.Command.update_template:type_name -> command.v1.UpdateTemplate
-	30, // 25: command.v1.Command.delete_template:type_name -> command.v1.DeleteTemplate
-	31, // 26: command.v1.Command.resume_template:type_name -> command.v1.ResumeTemplate
-	32, // 27: command.v1.Command.begin_sequence:type_name -> command.v1.BeginSequence
-	35, // 28: command.v1.Command.reserve_numbers:type_name -> command.v1.ReserveNumbers
-	37, // 29: command.v1.Command.confirm_numbers:type_name -> command.v1.ConfirmNumbers
-	38, // 30: command.v1.Command.void_numbers:type_name -> command.v1.VoidNumbers
-	39, // 31: command.v1.Command.take_numbers:type_name -> command.v1.TakeNumbers
-	40, // 32: command.v1.Command.resolve_numbers:type_name -> command.v1.ResolveNumbers
-	49, // 33: command.v1.Command.start_backfill:type_name -> command.v1.StartBackfill
-	50, // 34: command.v1.Command.extend_backfill:type_name -> command.v1.ExtendBackfill
-	51, // 35: command.v1.Command.end_backfill:type_name -> command.v1.EndBackfill
-	52, // 36: command.v1.Command.resume_backfill:type_name -> command.v1.ResumeBackfill
+	10, // 0: command.v1.Command.actor:type_name -> command.v1.Actor
+	13, // 1: command.v1.Command.create_layout:type_name -> command.v1.CreateLayout
+	14, // 2: command.v1.Command.acquire_worker:type_name -> command.v1.AcquireWorker
+	16, // 3: command.v1.Command.extend_window:type_name -> command.v1.ExtendWindow
+	17, // 4: command.v1.Command.release_worker:type_name -> command.v1.ReleaseWorker
+	18, // 5: command.v1.Command.observe_clock:type_name -> command.v1.ObserveClock
+	20, // 6: command.v1.Command.set_config:type_name -> command.v1.SetConfig
+	21, // 7: command.v1.Command.raise_version:type_name -> command.v1.RaiseVersion
+	22, // 8: command.v1.Command.checkpoint:type_name -> command.v1.Checkpoint
+	23, // 9: command.v1.Command.remove_member:type_name -> command.v1.RemoveMember
+	26, // 10: command.v1.Command.create_sequence:type_name -> command.v1.CreateSequence
+	27, // 11: command.v1.Command.update_sequence:type_name -> command.v1.UpdateSequence
+	28, // 12: command.v1.Command.delete_sequence:type_name -> command.v1.DeleteSequence
+	35, // 13: command.v1.Command.allocate_block:type_name -> command.v1.AllocateBlock
+	36, // 14: command.v1.Command.return_block:type_name -> command.v1.ReturnBlock
+	43, // 15: command.v1.Command.create_token:type_name -> command.v1.CreateToken
+	44, // 16: command.v1.Command.update_token:type_name -> command.v1.UpdateToken
+	45, // 17: command.v1.Command.delete_token:type_name -> command.v1.DeleteToken
+	46, // 18: command.v1.Command.resume_sequence:type_name -> command.v1.ResumeSequence
+	47, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
+	48, // 20: command.v1.Command.lead:type_name -> command.v1.Lead
+	49, // 21: command.v1.Command.seal:type_name -> command.v1.Seal
+	50, // 22: command.v1.Command.supersede:type_name -> command.v1.Supersede
+	30, // 23: command.v1.Command.create_template:type_name -> command.v1.CreateTemplate
+	31, // 24: command.v1.Command.update_template:type_name -> command.v1.UpdateTemplate
+	32, // 25: command.v1.Command.delete_template:type_name -> command.v1.DeleteTemplate
+	33, // 26: command.v1.Command.resume_template:type_name -> command.v1.ResumeTemplate
+	34, // 27: command.v1.Command.begin_sequence:type_name -> command.v1.BeginSequence
+	37, // 28: command.v1.Command.reserve_numbers:type_name -> command.v1.ReserveNumbers
+	39, // 29: command.v1.Command.confirm_numbers:type_name -> command.v1.ConfirmNumbers
+	40, // 30: command.v1.Command.void_numbers:type_name -> command.v1.VoidNumbers
+	41, // 31: command.v1.Command.take_numbers:type_name -> command.v1.TakeNumbers
+	42, // 32: command.v1.Command.resolve_numbers:type_name -> command.v1.ResolveNumbers
+	51, // 33: command.v1.Command.start_backfill:type_name -> command.v1.StartBackfill
+	52, // 34: command.v1.Command.extend_backfill:type_name -> command.v1.ExtendBackfill
+	53, // 35: command.v1.Command.end_backfill:type_name -> command.v1.EndBackfill
+	54, // 36: command.v1.Command.resume_backfill:type_name -> command.v1.ResumeBackfill
 	0,  // 37: command.v1.Actor.kind:type_name -> command.v1.ActorKind
 	1,  // 38: command.v1.Field.kind:type_name -> command.v1.FieldKind
-	10, // 39: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
-	11, // 40: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
-	14, // 41: command.v1.AcquireWorker.process:type_name -> command.v1.HolderProcess
+	11, // 39: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
+	12, // 40: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
+	15, // 41: command.v1.AcquireWorker.process:type_name -> command.v1.HolderProcess
 	2,  // 42: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
 	3,  // 43: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
 	4,  // 44: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
-	18, // 45: command.v1.SetConfig.config:type_name -> command.v1.Config
-	5,  // 46: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
-	6,  // 47: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
-	23, // 48: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
-	23, // 49: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
-	23, // 50: command.v1.TemplateSpec.settings:type_name -> command.v1.SequenceSpec
-	27, // 51: command.v1.CreateTemplate.spec:type_name -> command.v1.TemplateSpec
-	27, // 52: command.v1.UpdateTemplate.spec:type_name -> command.v1.TemplateSpec
-	36, // 53: command.v1.ConfirmNumbers.claims:type_name -> command.v1.ReservationClaim
-	36, // 54: command.v1.VoidNumbers.claims:type_name -> command.v1.ReservationClaim
-	55, // [55:55] is the sub-list for method output_type
-	55, // [55:55] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	19, // 45: command.v1.SetConfig.config:type_name -> command.v1.Config
+	7,  // 46: command.v1.Code.alphabet:type_name -> command.v1.CodeAlphabet
+	5,  // 47: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
+	6,  // 48: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
+	24, // 49: command.v1.SequenceSpec.code:type_name -> command.v1.Code
+	25, // 50: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
+	25, // 51: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
+	25, // 52: command.v1.TemplateSpec.settings:type_name -> command.v1.SequenceSpec
+	29, // 53: command.v1.CreateTemplate.spec:type_name -> command.v1.TemplateSpec
+	29, // 54: command.v1.UpdateTemplate.spec:type_name -> command.v1.TemplateSpec
+	38, // 55: command.v1.ConfirmNumbers.claims:type_name -> command.v1.ReservationClaim
+	38, // 56: command.v1.VoidNumbers.claims:type_name -> command.v1.ReservationClaim
+	57, // [57:57] is the sub-list for method output_type
+	57, // [57:57] is the sub-list for method input_type
+	57, // [57:57] is the sub-list for extension type_name
+	57, // [57:57] is the sub-list for extension extendee
+	0,  // [0:57] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_command_proto_init() }
@@ -5042,18 +5223,18 @@ func file_command_v1_command_proto_init() {
 		(*Command_EndBackfill)(nil),
 		(*Command_ResumeBackfill)(nil),
 	}
-	file_command_v1_command_proto_msgTypes[16].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[17].OneofWrappers = []any{}
-	file_command_v1_command_proto_msgTypes[25].OneofWrappers = []any{}
-	file_command_v1_command_proto_msgTypes[36].OneofWrappers = []any{}
-	file_command_v1_command_proto_msgTypes[44].OneofWrappers = []any{}
+	file_command_v1_command_proto_msgTypes[18].OneofWrappers = []any{}
+	file_command_v1_command_proto_msgTypes[26].OneofWrappers = []any{}
+	file_command_v1_command_proto_msgTypes[37].OneofWrappers = []any{}
+	file_command_v1_command_proto_msgTypes[45].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_command_proto_rawDesc), len(file_command_v1_command_proto_rawDesc)),
-			NumEnums:      8,
-			NumMessages:   45,
+			NumEnums:      9,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -430,8 +430,10 @@ type SnapshotMeta struct {
 	Sealed *Sealed `protobuf:"bytes,9,opt,name=sealed,proto3" json:"sealed,omitempty"`
 	// Since fsm_version 3. The greatest observed clock, in Unix milliseconds, if an operator lowered it since; else 0.
 	LoweredClockAtMs int64 `protobuf:"varint,43,opt,name=lowered_clock_at_ms,json=loweredClockAtMs,proto3" json:"lowered_clock_at_ms,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// As in CreateSequence; empty before the first sequence with codes.
+	CodeSecret    []byte `protobuf:"bytes,42,opt,name=code_secret,json=codeSecret,proto3" json:"code_secret,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SnapshotMeta) Reset() {
@@ -532,6 +534,13 @@ func (x *SnapshotMeta) GetLoweredClockAtMs() int64 {
 		return x.LoweredClockAtMs
 	}
 	return 0
+}
+
+func (x *SnapshotMeta) GetCodeSecret() []byte {
+	if x != nil {
+		return x.CodeSecret
+	}
+	return nil
 }
 
 // Sealed describes the Seal command that ended all grants.
@@ -1556,7 +1565,9 @@ type SnapshotSequence struct {
 	// The ends of this period and of earlier ones are not kept, because they began before numbers could be late.
 	LateSince int32 `protobuf:"varint,54,opt,name=late_since,json=lateSince,proto3" json:"late_since,omitempty"`
 	// All periods before this one are closed permanently; never decreases.
-	OpenFrom      int32 `protobuf:"varint,55,opt,name=open_from,json=openFrom,proto3" json:"open_from,omitempty"`
+	OpenFrom int32 `protobuf:"varint,55,opt,name=open_from,json=openFrom,proto3" json:"open_from,omitempty"`
+	// The codes of the name; absent if it never had any. A deleted sequence with codes keeps its format.
+	Code          *Code `protobuf:"bytes,73,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1715,6 +1726,13 @@ func (x *SnapshotSequence) GetOpenFrom() int32 {
 		return x.OpenFrom
 	}
 	return 0
+}
+
+func (x *SnapshotSequence) GetCode() *Code {
+	if x != nil {
+		return x.Code
+	}
+	return nil
 }
 
 // SnapshotEnded is a period of a sequence that ended.
@@ -2432,7 +2450,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\vreservation\x18\x1b \x01(\v2\x1f.command.v1.SnapshotReservationH\x00R\vreservation\x12.\n" +
 	"\x04past\x18# \x01(\v2\x18.command.v1.SnapshotPastH\x00R\x04past\x12:\n" +
 	"\bbackfill\x18$ \x01(\v2\x1c.command.v1.SnapshotBackfillH\x00R\bbackfillB\x06\n" +
-	"\x04body\"\x9b\x03\n" +
+	"\x04body\"\xbc\x03\n" +
 	"\fSnapshotMeta\x12\x1f\n" +
 	"\vfsm_version\x18\x01 \x01(\rR\n" +
 	"fsmVersion\x12/\n" +
@@ -2444,7 +2462,9 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x05index\x18\a \x01(\x04R\x05index\x12\x12\n" +
 	"\x04hash\x18\b \x01(\fR\x04hash\x12*\n" +
 	"\x06sealed\x18\t \x01(\v2\x12.command.v1.SealedR\x06sealed\x12-\n" +
-	"\x13lowered_clock_at_ms\x18+ \x01(\x03R\x10loweredClockAtMs\"\x8e\x01\n" +
+	"\x13lowered_clock_at_ms\x18+ \x01(\x03R\x10loweredClockAtMs\x12\x1f\n" +
+	"\vcode_secret\x18* \x01(\fR\n" +
+	"codeSecret\"\x8e\x01\n" +
 	"\x06Sealed\x12\x1a\n" +
 	"\bevidence\x18\x01 \x01(\fR\bevidence\x12\x18\n" +
 	"\awitness\x18\x02 \x01(\tR\awitness\x12\x16\n" +
@@ -2539,7 +2559,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"generation\x12\x1c\n" +
 	"\tsuspended\x18\x04 \x01(\bR\tsuspended\x12\x19\n" +
 	"\x05start\x18\x05 \x01(\x03H\x00R\x05start\x88\x01\x01B\b\n" +
-	"\x06_start\"\xc8\x04\n" +
+	"\x06_start\"\xee\x04\n" +
 	"\x10SnapshotSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\"\n" +
 	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\x12 \n" +
@@ -2563,7 +2583,8 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x05ended\x185 \x03(\v2\x19.command.v1.SnapshotEndedR\x05ended\x12\x1d\n" +
 	"\n" +
 	"late_since\x186 \x01(\x05R\tlateSince\x12\x1b\n" +
-	"\topen_from\x187 \x01(\x05R\bopenFromB\x06\n" +
+	"\topen_from\x187 \x01(\x05R\bopenFrom\x12$\n" +
+	"\x04code\x18I \x01(\v2\x10.command.v1.CodeR\x04codeB\x06\n" +
 	"\x04_lowB\a\n" +
 	"\x05_high\"\x94\x01\n" +
 	"\rSnapshotEnded\x12\x16\n" +
@@ -2680,7 +2701,8 @@ var file_command_v1_snapshot_proto_goTypes = []any{
 	(*HolderProcess)(nil),         // 25: command.v1.HolderProcess
 	(*TemplateSpec)(nil),          // 26: command.v1.TemplateSpec
 	(*SequenceSpec)(nil),          // 27: command.v1.SequenceSpec
-	(*Actor)(nil),                 // 28: command.v1.Actor
+	(*Code)(nil),                  // 28: command.v1.Code
+	(*Actor)(nil),                 // 29: command.v1.Actor
 }
 var file_command_v1_snapshot_proto_depIdxs = []int32{
 	2,  // 0: command.v1.SnapshotRecord.meta:type_name -> command.v1.SnapshotMeta
@@ -2710,15 +2732,16 @@ var file_command_v1_snapshot_proto_depIdxs = []int32{
 	26, // 24: command.v1.SnapshotTemplate.spec:type_name -> command.v1.TemplateSpec
 	27, // 25: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
 	15, // 26: command.v1.SnapshotSequence.ended:type_name -> command.v1.SnapshotEnded
-	0,  // 27: command.v1.SnapshotFate.kind:type_name -> command.v1.FateKind
-	28, // 28: command.v1.SnapshotFate.actor:type_name -> command.v1.Actor
-	0,  // 29: command.v1.SnapshotReservation.state:type_name -> command.v1.FateKind
-	28, // 30: command.v1.SnapshotReservation.holder:type_name -> command.v1.Actor
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	28, // 27: command.v1.SnapshotSequence.code:type_name -> command.v1.Code
+	0,  // 28: command.v1.SnapshotFate.kind:type_name -> command.v1.FateKind
+	29, // 29: command.v1.SnapshotFate.actor:type_name -> command.v1.Actor
+	0,  // 30: command.v1.SnapshotReservation.state:type_name -> command.v1.FateKind
+	29, // 31: command.v1.SnapshotReservation.holder:type_name -> command.v1.Actor
+	32, // [32:32] is the sub-list for method output_type
+	32, // [32:32] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_snapshot_proto_init() }
