@@ -118,7 +118,7 @@ func withoutMetadata(ctx context.Context) context.Context {
 // join adds a caller to the open batch. Requires the lock.
 func (c *coalescer[R]) join(ctx context.Context, count uint64, after int64) (b *batch[R], offset uint64) {
 	deadline, bounded := ctx.Deadline()
-	if c.open != nil && c.open.count+count > limits.Count {
+	if c.open != nil && c.open.count+count > limits.Texts {
 		go c.dispatch(c.begin())
 	}
 	if c.open == nil {

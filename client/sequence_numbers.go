@@ -107,6 +107,9 @@ func writer(resp *snowraftv1.NextNumbersResponse) (func(int64) string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client: issued numbers have a format that this program does not know; upgrade this program: %w", err)
 	}
+	if f.NeedsKey() {
+		return nil, malformed("numbers without the texts of the format %q, which only members can write", resp.GetFormat())
+	}
 	location, err := sequence.LoadLocation(resp.GetTimeZone())
 	if err != nil {
 		return nil, fmt.Errorf("client: issued numbers have a time zone that this program does not know; upgrade this program: %w", err)

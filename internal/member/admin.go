@@ -83,8 +83,15 @@ func (m *Member) creation(c *commandv1.CreateSequence, forceFormat bool, now int
 		return nil, err
 	}
 	c.Period = d.period(now)
-	if c.GetForce() {
-		m.fsm.View(func(s *fsm.State) { c.Replaces = new(s.DeletedGeneration(c.GetSpec().GetName())) })
+	if c.CodeSecret, err = m.newCodeSecret(c.GetSpec().GetCode(), forceFormat); err != nil {
+		return nil, err
+	}
+	replaced, err := m.checkDeleted(c.GetSpec().GetName(), d.format)
+	if err != nil && !forceFormat {
+		return nil, err
+	}
+	if c.GetForce() || c.GetSpec().GetCode() != nil || replaced != 0 && !c.GetOnDemand() {
+		c.Replaces = &replaced
 	}
 	return &commandv1.Command{Body: &commandv1.Command_CreateSequence{CreateSequence: c}}, nil
 }
@@ -115,6 +122,9 @@ func (m *Member) UpdateSequence(ctx context.Context, name string, u Update) (Cha
 			return Changed{}, err
 		}
 		update := &commandv1.UpdateSequence{Spec: spec, Generation: s.Generation, Next: u.Next, Force: u.Force.Numbers}
+		if update.CodeSecret, err = m.newCodeSecret(spec.GetCode(), u.Force.Format); err != nil {
+			return Changed{}, err
+		}
 		now, err := m.stampPeriods(update, s)
 		if err != nil {
 			return Changed{}, err

@@ -68,7 +68,7 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, o
 		if err != nil {
 			return allocator.Block{}, grantedBlock{}, err
 		}
-		d, err := define(s)
+		d, err := m.define(s)
 		if err != nil {
 			return allocator.Block{}, grantedBlock{}, err
 		}

@@ -72,7 +72,7 @@ func (m *Member) counterHere(name string) (Counter, error) {
 		}
 		return Counter{}, errNotHere
 	}
-	d, err := define(s)
+	d, err := m.define(s)
 	if err != nil {
 		return Counter{}, err
 	}
@@ -123,6 +123,9 @@ func (c Counter) Next(ctx context.Context, count uint64) (Numbering, error) {
 	if c.Strict() {
 		return Numbering{}, ErrStrict
 	}
+	if err := c.definition.checkCount(count); err != nil {
+		return Numbering{}, err
+	}
 	if err := c.m.clock.Stopped(); err != nil {
 		return Numbering{}, err
 	}
@@ -153,7 +156,7 @@ func (c Counter) written(ctx context.Context, n allocator.Numbers) (Numbering, e
 	if n.Generation != c.definition.generation {
 		return Numbering{}, outdated(c.name)
 	}
-	return c.definition.numbering(n, c.m.clock.Now().Wall), nil
+	return c.definition.numbering(n, c.m.clock.Now().Wall)
 }
 
 // outdated returns the error of a call whose sequence changed, so that its numbers could follow later ones.
@@ -168,14 +171,15 @@ func (m *Member) TryNext(name string, count uint64) (n Numbering, ok bool) {
 		return Numbering{}, false // not used yet, or unknown; the error of an unknown sequence is expensive
 	}
 	c, err := m.counterHere(name)
-	if err != nil || c.Strict() {
+	if err != nil || c.Strict() || c.definition.checkCount(count) != nil {
 		return Numbering{}, false
 	}
 	numbers, ok := c.own.numbers.TryNext(count)
 	if !ok || numbers.Generation != c.definition.generation {
 		return Numbering{}, false
 	}
-	return c.definition.numbering(numbers, m.clock.Now().Wall), true
+	n, err = c.definition.numbering(numbers, m.clock.Now().Wall)
+	return n, err == nil
 }
 
 // Last returns the last number of a relaxed sequence that this member issued. As long as this member
@@ -216,6 +220,9 @@ func (m *Member) nextAtLeader(ctx context.Context, name string, count uint64, re
 		return Numbering{}, err
 	}
 	c, err := m.Counter(ctx, name)
+	if err == nil {
+		err = c.definition.checkCount(count)
+	}
 	switch {
 	case err != nil:
 		return Numbering{}, err

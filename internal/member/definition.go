@@ -73,14 +73,23 @@ var resets = map[commandv1.SequenceReset]sequence.Reset{
 
 // accept parses a specification that will be proposed. It makes the checks that the state machine,
 // which knows no formats and no time zones, cannot make. Unless alike, it also refuses a format that
-// would write numbers of different periods alike.
+// would write numbers of different periods alike. It sets the codes of the specification to those of its format.
 func accept(spec *commandv1.SequenceSpec, alike bool) (*definition, error) {
+	spec.Code = nil
 	if err := fsm.CheckSequence(spec); err != nil {
 		return nil, err
 	}
 	d, err := define(fsm.Sequence{Spec: spec})
-	if err != nil || d.format == nil || alike {
+	if err != nil || d.format == nil {
 		return d, err
+	}
+	if spec.Code = codesOf(d.format); spec.Code != nil {
+		if err := fsm.CheckSequence(spec); err != nil {
+			return nil, err
+		}
+	}
+	if alike {
+		return d, nil
 	}
 	return d, d.calendar.CheckFormat(d.format)
 }
@@ -125,7 +134,10 @@ func PeriodEnd(p fsm.Periods, period int32) int64 {
 }
 
 // numbering returns numbers that were issued at a time, in Unix milliseconds, with their format.
-func (d *definition) numbering(n allocator.Numbers, millis int64) Numbering {
+func (d *definition) numbering(n allocator.Numbers, millis int64) (Numbering, error) {
+	if err := d.checkCodes(n); err != nil {
+		return Numbering{}, err
+	}
 	answer := Numbering{Numbers: n, Strict: d.strict, Format: d.format}
 	if d.format != nil {
 		p := sequence.Period(n.Period)
@@ -134,22 +146,27 @@ func (d *definition) numbering(n allocator.Numbers, millis int64) Numbering {
 		}
 		answer.At = d.calendar.Clamp(time.UnixMilli(millis).In(d.location), p)
 	}
-	return answer
+	return answer, nil
 }
 
 // Numbering holds numbers of a sequence and their format.
 type Numbering struct {
 	allocator.Numbers
 	Strict bool // the sequence's mode
-	// Format is nil for a sequence without one.
+	// Format is nil for a sequence without one. It has the key of its codes, or Texts is set.
 	Format *sequence.Format
 	// At is the time that dates in the format show, in the sequence's time zone: the time at which
 	// the numbers were issued, moved into their period if it is outside.
 	At time.Time
+	// Texts holds the numbers as text if another member wrote them, because the format needs a key; nil otherwise.
+	Texts []string
 }
 
 // Part returns the count numbers that follow the first skip ones.
 func (n Numbering) Part(skip, count uint64) Numbering {
+	if n.Texts != nil {
+		n.Texts = n.Texts[skip : skip+count]
+	}
 	n.First, n.Count = n.Number(skip), count
 	return n
 }
@@ -157,7 +174,10 @@ func (n Numbering) Part(skip, count uint64) Numbering {
 // Append appends the number with an index, which must be less than Count, as text.
 func (n Numbering) Append(dst []byte, index uint64) []byte {
 	number := n.Number(index)
-	if n.Format == nil {
+	switch {
+	case n.Texts != nil:
+		return append(dst, n.Texts[index]...)
+	case n.Format == nil:
 		return strconv.AppendInt(dst, number, 10)
 	}
 	return n.Format.Append(dst, number, n.At)

@@ -86,7 +86,7 @@ func (s *strictSequence) record(ctx context.Context, count uint64, requestID str
 	// The same applies to numbers that were granted meanwhile.
 	s.numbers.DropBefore(granted.index)
 	s.advance(last(block.Numbers))
-	return granted.definition.numbering(block.Numbers, granted.atMillis), nil
+	return granted.definition.numbering(block.Numbers, granted.atMillis)
 }
 
 // last returns the last number that was issued by any member.

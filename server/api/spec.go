@@ -30,11 +30,12 @@ var sequenceFields = []sequenceField{
 	{"start", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
 		spec.Start = orElse(m.Start, upward(spec, 1, -1))
 	}},
+	{"format", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Format = m.GetFormat() }},
 	{"min", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-		spec.Min = orElse(m.Min, upward(spec, spec.GetStart(), math.MinInt64))
+		spec.Min = orElse(m.Min, upward(spec, spec.GetStart(), leastOf(spec.GetFormat())))
 	}},
 	{"max", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-		spec.Max = orElse(m.Max, upward(spec, math.MaxInt64, spec.GetStart()))
+		spec.Max = orElse(m.Max, upward(spec, greatestOf(spec.GetFormat()), spec.GetStart()))
 	}},
 	{"mode", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
 		spec.Mode = commandv1.SequenceMode(cmp.Or(m.GetMode(), snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT))
@@ -57,8 +58,31 @@ var sequenceFields = []sequenceField{
 	}},
 	{"late_ms", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.LateMs = m.GetLateMs() }},
 	{"time_zone", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.TimeZone = m.GetTimeZone() }},
-	{"format", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Format = m.GetFormat() }},
 	{"description", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Description = m.GetDescription() }},
+}
+
+// leastOf and greatestOf return the last numbers in both directions that a format can write: those that have a code, or all.
+func leastOf(format string) int64 {
+	if _, coded := codeOf(format); coded {
+		return 0
+	}
+	return math.MinInt64
+}
+
+func greatestOf(format string) int64 {
+	if c, coded := codeOf(format); coded {
+		return c.Max()
+	}
+	return math.MaxInt64
+}
+
+// codeOf returns the codes of a format; ok is false if the format has none, or is refused later.
+func codeOf(format string) (c sequence.Code, ok bool) {
+	f, err := sequence.ParseFormat(format)
+	if err != nil {
+		return c, false
+	}
+	return f.Code()
 }
 
 func orElse(set *int64, otherwise int64) int64 {

@@ -37,7 +37,7 @@ var _ kernel.Source = (*source)(nil)
 func newSource(m *members, open func(layout string) (idSource, error)) *source {
 	s := &source{members: m, buffers: buffers{open: open}}
 	exhausted := func(err error) bool { return errors.Is(err, client.ErrSequenceExhausted) }
-	s.numbers = share.New(limits.Count, limits.CallTimeout, exhausted,
+	s.numbers = share.New(limits.Texts, limits.CallTimeout, exhausted,
 		func(ctx context.Context, key share.Key, count uint64) (member.Numbering, error) {
 			if p, ok := key.Principal.(*trust.Principal); ok {
 				ctx = trust.WithPrincipal(ctx, p)

@@ -32,7 +32,7 @@ func FromMember(m *member.Member, r *route.Router, begin Begin) Source {
 	exhausted := func(err error) bool {
 		return err != nil && rpc.FromError(wire.Status(err)).Reason == rpc.SequenceExhausted
 	}
-	return memberSource{m, r, share.New(limits.Count, limits.CallTimeout, exhausted, r.NextShared), begin}
+	return memberSource{m, r, share.New(limits.Texts, limits.CallTimeout, exhausted, r.NextShared), begin}
 }
 
 func (s memberSource) TryTake(ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, uint32) {

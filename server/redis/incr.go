@@ -88,7 +88,7 @@ func (c *conn) wanted(args [][]byte) (name string, count uint64, refusal string)
 // add adds a command to the pending commands unless the limits of a call are reached. It reports whether it did.
 func (p *pending) add(cmd *command, name string, count uint64) bool {
 	at := p.find(name)
-	if len(p.incrs) == maxPending || at < 0 && len(p.groups) == maxGroups || at >= 0 && p.groups[at].count+count > limits.Count {
+	if len(p.incrs) == maxPending || at < 0 && len(p.groups) == maxGroups || at >= 0 && p.groups[at].count+count > limits.Texts {
 		return false
 	}
 	if at < 0 {

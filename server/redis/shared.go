@@ -14,7 +14,7 @@ import (
 // newCalls returns the calls for numbers that connections share.
 func newCalls(s *Server) *share.Calls[Numbers] {
 	never := func(error) bool { return false } // a connection repeats a failed call where that helps
-	calls := share.New(limits.Count, 0, never, func(_ context.Context, key share.Key, count uint64) (n Numbers, err error) {
+	calls := share.New(limits.Texts, 0, never, func(_ context.Context, key share.Key, count uint64) (n Numbers, err error) {
 		defer func() {
 			if recover() != nil {
 				err = errPanic // each connection then makes its own call and reports the panic

@@ -44,11 +44,17 @@ func Numbers(m *snowraftv1.NextNumbersResponse, count uint64) (member.Numbering,
 		return n, err
 	}
 	n.Format, err = sequence.Calendar{YearStarts: starts}.ParseFormat(m.GetFormat())
-	return n, err
+	if err != nil || !n.Format.NeedsKey() {
+		return n, err
+	}
+	if n.Texts = m.GetTexts(); uint64(len(n.Texts)) != count {
+		return member.Numbering{}, fmt.Errorf("the member answered with %d codes instead of %d", len(n.Texts), count)
+	}
+	return n, nil
 }
 
 // NumbersResponse returns numbers as a message. texts adds the formatted texts of at most limits.Formatted numbers; a member
-// that forwards a request formats the numbers itself.
+// that forwards a request formats the numbers itself. Codes are always added, because only members have their key.
 func NumbersResponse(name string, n member.Numbering, texts bool) *snowraftv1.NextNumbersResponse {
 	m := &snowraftv1.NextNumbersResponse{
 		Sequence: name, First: n.First, Count: uint32(n.Count), Increment: n.Increment, //nolint:gosec // at most limits.Count
@@ -62,7 +68,7 @@ func NumbersResponse(name string, n member.Numbering, texts bool) *snowraftv1.Ne
 	}
 	m.Format, m.YearStarts = n.Format.String(), n.Format.YearStarts().String()
 	m.TimeZone, m.IssuedAtMs = n.At.Location().String(), n.At.UnixMilli()
-	if !texts || n.Count > limits.Formatted {
+	if _, coded := n.Format.Code(); !coded && (!texts || n.Count > limits.Formatted) {
 		return m
 	}
 	var text []byte

@@ -112,6 +112,9 @@ func texts(resp *snowraftv1.NextNumbersResponse) (iter.Seq[[]byte], error) {
 		if err != nil {
 			return nil, fmt.Errorf("issued numbers have a format that this program does not know; upgrade this program: %w", err)
 		}
+		if format.NeedsKey() {
+			return nil, fmt.Errorf("the member returned numbers without the texts of the format %q, which only members can write", resp.GetFormat())
+		}
 		zone, err := sequence.LoadLocation(resp.GetTimeZone())
 		if err != nil {
 			return nil, fmt.Errorf("issued numbers have a time zone that this program does not know; upgrade this program: %w", err)
