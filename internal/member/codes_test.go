@@ -279,3 +279,21 @@ func TestRestoredClusterWithoutSecret(t *testing.T) {
 		}
 	}
 }
+
+// Names that begin with a template have codes, each its own.
+func TestCodesOfTemplates(t *testing.T) {
+	m := openNewest(t)
+	settings := vouchers("", strict, func(s *commandv1.SequenceSpec) { s.Format = "{name:2}-{code:digits:6}" })
+	if _, err := m.CreateTemplate(t.Context(), &commandv1.TemplateSpec{Pattern: "v/*", Settings: settings}, false); err != nil {
+		t.Fatal(err)
+	}
+	var state fsm.Template
+	m.fsm.View(func(s *fsm.State) { state, _ = s.Template("v/*") })
+	if c := state.Spec.GetSettings().GetCode(); c.GetLength() != 6 {
+		t.Errorf("the template has the codes %v", c)
+	}
+	settings = vouchers("", strict, func(s *commandv1.SequenceSpec) { s.Max = 1_000_000 })
+	if _, err := m.CreateTemplate(t.Context(), &commandv1.TemplateSpec{Pattern: "w/*", Settings: settings}, true); !refusedFor(err, commandv1.Refusal_REFUSAL_INVALID_ARGUMENT) {
+		t.Errorf("numbers beyond the codes: %v", err)
+	}
+}

@@ -52,7 +52,13 @@ func (m *Member) CreateTemplate(ctx context.Context, spec *commandv1.TemplateSpe
 	if err := acceptTemplate(spec, forceFormat); err != nil {
 		return ChangedTemplate{}, err
 	}
-	return m.proposeTemplate(ctx, &commandv1.Command{Body: &commandv1.Command_CreateTemplate{CreateTemplate: &commandv1.CreateTemplate{Spec: spec}}})
+	secret, err := m.newCodeSecret(spec.GetSettings().GetCode(), forceFormat)
+	if err != nil {
+		return ChangedTemplate{}, err
+	}
+	return m.proposeTemplate(ctx, &commandv1.Command{Body: &commandv1.Command_CreateTemplate{
+		CreateTemplate: &commandv1.CreateTemplate{Spec: spec, CodeSecret: secret},
+	}})
 }
 
 // UpdateTemplate changes a template; only the leader can. edit changes a copy of the present specification, and is called
@@ -73,8 +79,12 @@ func (m *Member) UpdateTemplate(ctx context.Context, pattern string, edit func(*
 		if err := acceptTemplate(spec, forceFormat || sameTexts); err != nil {
 			return ChangedTemplate{}, err
 		}
+		secret, err := m.newCodeSecret(is.GetCode(), forceFormat)
+		if err != nil {
+			return ChangedTemplate{}, err
+		}
 		changed, err := m.proposeTemplate(ctx, &commandv1.Command{Body: &commandv1.Command_UpdateTemplate{
-			UpdateTemplate: &commandv1.UpdateTemplate{Spec: spec, Generation: t.Generation},
+			UpdateTemplate: &commandv1.UpdateTemplate{Spec: spec, Generation: t.Generation, CodeSecret: secret},
 		}})
 		if !lookAgain(err, look) {
 			return changed, err
@@ -117,11 +127,18 @@ func acceptTemplate(spec *commandv1.TemplateSpec, alike bool) error {
 	if err := nfc.Check("pattern", pattern); err != nil {
 		return &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, Detail: err.Error()}
 	}
+	if settings := spec.GetSettings(); settings != nil {
+		settings.Code = nil
+	}
 	if err := fsm.CheckTemplate(spec); err != nil {
 		return err
 	}
 	d, err := settled(fsm.Sequence{Spec: spec.GetSettings()})
 	if err != nil || d.format == nil {
+		return err
+	}
+	spec.Settings.Code = codesOf(d.format)
+	if err := fsm.CheckTemplate(spec); err != nil {
 		return err
 	}
 	written := d.format.NameParts()
