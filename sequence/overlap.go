@@ -72,14 +72,14 @@ func symbols(parts []part) (all []symbol) {
 				add(1, p.literal[i:i+1])
 			}
 		case number:
-			digits := digitsOf(p.encoding)
+			digits := charactersOf(p.encoding)
 			all = append(all, symbol{bytes: "-", optional: true})
 			add(max(p.width, 1), digits)
 			all = append(all, symbol{bytes: digits, optional: true, repeats: true})
 		case ofName:
 			all = append(all, symbol{bytes: nameBytes, repeats: true, name: p.name})
 		case code:
-			add(p.width, digitsOf(p.encoding))
+			add(p.width, charactersOf(p.encoding))
 		case checkDigit:
 			add(1, p.check.symbols())
 		default:
@@ -89,8 +89,8 @@ func symbols(parts []part) (all []symbol) {
 	return all
 }
 
-// digitsOf returns the digits of an encoding; some appear twice.
-func digitsOf(e snowflake.Encoding) string {
+// charactersOf returns the digits of an encoding; some appear twice.
+func charactersOf(e snowflake.Encoding) string {
 	var last []byte
 	for n := range uint64(64) {
 		text := e.Encode(n)

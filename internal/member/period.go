@@ -53,6 +53,9 @@ func (s *strictSequence) nextOfPeriod(ctx context.Context, count uint64, r Perio
 		if err := s.checkDefinition(d); err != nil {
 			return err
 		}
+		if err := d.checkCount(count); err != nil {
+			return err
+		}
 		period, err := d.readPeriod(r.Period)
 		if err == nil && period >= d.period(s.lt.m.clock.Now().Wall) {
 			_ = s.numbers.Return(ctx) // a block that cannot be returned is skipped
@@ -69,7 +72,7 @@ func (s *strictSequence) nextOfPeriod(ctx context.Context, count uint64, r Perio
 		s.numbers.DropBefore(granted.index)
 		s.advance(last(block.Numbers))
 	}
-	return granted.definition.numbering(block.Numbers, granted.atMillis), nil
+	return granted.definition.numbering(block.Numbers, granted.atMillis)
 }
 
 // readPeriod returns a period of the sequence that a caller named.
