@@ -6,9 +6,6 @@ import (
 	"math"
 	"net/http"
 
-	"google.golang.org/grpc/codes"
-
-	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -83,5 +80,5 @@ func newSegment(b *snowraftv1.Block) (s tinyidSegment, err error) {
 }
 
 func unfit(why string) error {
-	return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.InvalidArgument, Message: "a client of tinyid cannot issue numbers of a sequence that " + why + "; use nextId"}
+	return invalid("a client of tinyid cannot issue numbers of a sequence that " + why + "; use nextId")
 }
