@@ -26,6 +26,7 @@ type Remote struct {
 	Layouts    snowraftv1.LayoutServiceClient
 	Workers    snowraftv1.WorkerServiceClient
 	Sequences  snowraftv1.SequenceServiceClient
+	Templates  snowraftv1.TemplateServiceClient
 	Cluster    snowraftv1.ClusterServiceClient
 	Tokens     snowraftv1.TokenServiceClient
 	Operations snowraftv1.OperationsServiceClient
@@ -50,7 +51,8 @@ func Dial(addresses []string, timeout time.Duration, access Access) (*Remote, er
 	return &Remote{
 		IDs: snowraftv1.NewIdServiceClient(to), Layouts: snowraftv1.NewLayoutServiceClient(to), Workers: snowraftv1.NewWorkerServiceClient(to),
 		Sequences: snowraftv1.NewSequenceServiceClient(to), Cluster: snowraftv1.NewClusterServiceClient(to),
-		Tokens: snowraftv1.NewTokenServiceClient(to), Operations: snowraftv1.NewOperationsServiceClient(to),
+		Templates: snowraftv1.NewTemplateServiceClient(to),
+		Tokens:    snowraftv1.NewTokenServiceClient(to), Operations: snowraftv1.NewOperationsServiceClient(to),
 		Views:     snowraftv1.NewViewServiceClient(to),
 		Addresses: addresses, Timeout: timeout, access: access, client: c,
 	}, nil

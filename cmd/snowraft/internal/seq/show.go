@@ -65,6 +65,7 @@ func record(s *snowraftv1.Sequence) cli.Block {
 		"Ended periods", ended(s),
 		"Time zone", cmp.Or(s.GetTimeZone(), defaultTimeZone),
 		"Format", s.GetFormat(),
+		"Template", s.GetTemplate(),
 		"Blocks", cli.TextIf(relaxed, "of %s, %d to %d numbers", cli.Milliseconds(s.GetBlockDurationMs()), s.GetMinBlock(), s.GetMaxBlock()),
 		"Created", cli.StampKnown(s.GetCreatedAtMs()),
 		"Generation", s.GetGeneration(),

@@ -32,8 +32,8 @@ var someTimeZones = []string{
 // someYearStarts lists the days that shells offer. Every other day of 01 to 28 of a month is valid too.
 var someYearStarts = []string{"01-01", "04-01", "04-06", "07-01", "10-01"}
 
-// specFlags are the flags that describe a sequence or its changes.
-type specFlags struct {
+// SpecFlags are the flags that describe a sequence or its changes.
+type SpecFlags struct {
 	start, increment, min, max    *int64 // nil is the default
 	mode, reset                   string
 	blockDuration, late           time.Duration
@@ -42,10 +42,10 @@ type specFlags struct {
 	timeZone, format, description string
 }
 
-// addSpecFlags adds the flags that describe a sequence. The flags of an update
+// AddSpecFlags adds the flags that describe a sequence. The flags of an update
 // show no defaults, because an update keeps the fields that are not given.
-func addSpecFlags(cmd *cobra.Command, update bool) *specFlags {
-	f := &specFlags{
+func AddSpecFlags(cmd *cobra.Command, update bool) *SpecFlags {
+	f := &SpecFlags{
 		mode: defaultMode, blockDuration: limits.DefaultBlockDuration, minBlock: limits.DefaultMinBlock, maxBlock: limits.DefaultMaxBlock,
 		reset: defaultReset, yearStarts: defaultYearStarts, timeZone: defaultTimeZone,
 	}
@@ -78,9 +78,9 @@ func addSpecFlags(cmd *cobra.Command, update bool) *specFlags {
 	return f
 }
 
-// sequence returns a sequence with the given fields, and the names of these fields
+// Sequence returns a sequence with the given fields, and the names of these fields
 // for an update mask.
-func (f *specFlags) sequence(name string, flags *pflag.FlagSet) (s *snowraftv1.Sequence, mask []string) {
+func (f *SpecFlags) Sequence(name string, flags *pflag.FlagSet) (s *snowraftv1.Sequence, mask []string) {
 	s = &snowraftv1.Sequence{Name: name}
 	for _, field := range []struct {
 		flag, path string
@@ -148,11 +148,11 @@ without spaces. Case matters. Names that begin with $ are reserved.`,
   snowraft seq create countdown --start 10 --increment -1 --min 0`,
 		Args: newArgs,
 	}
-	f := addSpecFlags(cmd, false)
+	f := AddSpecFlags(cmd, false)
 	cmd.Flags().BoolVar(&force, "force", false, "create the sequence even if it repeats numbers of a deleted sequence")
 	cmd.Flags().BoolVar(&forceFormat, "force-format", false, "create the sequence even if its texts repeat in each period")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
-		spec, _ := f.sequence(args[0], cmd.Flags())
+		spec, _ := f.Sequence(args[0], cmd.Flags())
 		resp, err := r.Sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec, Force: force, ForceFormat: forceFormat})
 		if err != nil {
 			return err
@@ -190,12 +190,12 @@ seq get" shows the next number.`,
   snowraft seq update orders --mode strict --description shop
   snowraft seq update orders --max default --if-generation 17`,
 	}
-	f := addSpecFlags(cmd, true)
+	f := AddSpecFlags(cmd, true)
 	cmd.Flags().BoolVar(&force, "force", false, "change the sequence even if numbers repeat")
 	cmd.Flags().BoolVar(&forceFormat, "force-format", false, "change the format even if texts repeat")
 	generation := cli.AddGenerationFlag(cmd, "sequence")
 	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
-		spec, mask := f.sequence(args[0], cmd.Flags())
+		spec, mask := f.Sequence(args[0], cmd.Flags())
 		if len(mask) == 0 {
 			return cli.Usagef("seq update: missing setting; set at least one flag such as --format or --max")
 		}

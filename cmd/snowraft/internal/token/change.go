@@ -17,6 +17,7 @@ type grants struct {
 	scopes      []string
 	expires     string
 	rate, burst uint64
+	sequences   uint64
 }
 
 // never is the expiry of a token that does not expire.
@@ -24,7 +25,7 @@ const never = "never"
 
 // flags lists the flags with the field of a token that each one sets.
 var flags = []struct{ flag, field string }{
-	{"scope", "scopes"}, {"expires", "expires_at_ms"}, {"rate", "rate"}, {"burst", "burst"},
+	{"scope", "scopes"}, {"expires", "expires_at_ms"}, {"rate", "rate"}, {"burst", "burst"}, {"sequences", "sequences"},
 }
 
 func (g *grants) add(cmd *cobra.Command) {
@@ -37,11 +38,12 @@ func (g *grants) add(cmd *cobra.Command) {
 	cli.AddFlag(cmd, "", "expires", "", cli.TextValue(&g.expires, "TIME"), "expiry, as RFC 3339 or Unix milliseconds, or as a duration from now, such as 720h; never for no expiry")
 	cli.AddFlag(cmd, "", "rate", "", cli.UintValue(&g.rate, 0), "IDs and numbers per second from each member; 0 for no limit")
 	cli.AddFlag(cmd, "", "burst", "", cli.UintValue(&g.burst, 0), "IDs and numbers at once (default: the number that --rate allows per second)")
+	cli.AddFlag(cmd, "", "sequences", "", cli.UintValue(&g.sequences, 0), "sequences that the token can begin by first use; 0 for no limit")
 }
 
 // token returns a token with the values of the flags, and the names of the given fields.
 func (g *grants) token(a *cli.App, cmd *cobra.Command) (*snowraftv1.Token, []string, error) {
-	t := &snowraftv1.Token{Scopes: g.scopes, Rate: g.rate, Burst: g.burst}
+	t := &snowraftv1.Token{Scopes: g.scopes, Rate: g.rate, Burst: g.burst, Sequences: g.sequences}
 	if g.expires != "" && g.expires != never {
 		var err error
 		if d, notDuration := time.ParseDuration(g.expires); notDuration == nil {
@@ -125,7 +127,7 @@ live members know the change. A token that a restore disabled is valid again aft
 			given = append(given, "disabled")
 		}
 		if len(given) == 0 {
-			return cli.Usagef("token update: missing setting; set --scope, --expires, --rate, --burst or --enable")
+			return cli.Usagef("token update: missing setting; set --scope, --expires, --rate, --burst, --sequences or --enable")
 		}
 		resp, err := r.Tokens.UpdateToken(ctx, &snowraftv1.UpdateTokenRequest{
 			Token: args[0], Changes: t, UpdateMask: &fieldmaskpb.FieldMask{Paths: given}, ExpectedGeneration: generation(),
