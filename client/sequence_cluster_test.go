@@ -23,6 +23,7 @@ func TestSequencesInCluster(t *testing.T) {
 		"relaxed texts":              sequencesRelaxedTexts,
 		"once":                       sequencesOnce,
 		"the end":                    sequencesEnd,
+		"a period":                   sequencesOfPeriods,
 		"errors":                     sequencesErrors,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -76,12 +76,12 @@ func TestLateNumbers(t *testing.T) {
 			}
 			stated := func(r *snowraftv1.NextNumbersRequest) { r.From = new(int64(50)) }
 			for want, got := range map[string]error{
-				rpc.PeriodUnknown + ", unknown":  failureOf(ask(nodes[1], "2026-06-30", nil)),
-				rpc.InvalidArgument + ", known":  failureOf(ask(nodes[1], "2026-07-01", stated)),
-				rpc.InvalidArgument + ", future": failureOf(ask(nodes[1], "2026-07-05", nil)),
-				rpc.InvalidArgument + ", a month":  failureOf(ask(nodes[1], "2026-07", nil)),
-				rpc.InvalidArgument + ", none":   failureOf(ask(nodes[1], "", stated)),
-				rpc.PeriodClosed + ", closed":    failureOf(ask(nodes[1], "2026-05-01", stated)),
+				rpc.PeriodUnknown + ", unknown":   failureOf(ask(nodes[1], "2026-06-30", nil)),
+				rpc.InvalidArgument + ", known":   failureOf(ask(nodes[1], "2026-07-01", stated)),
+				rpc.InvalidArgument + ", future":  failureOf(ask(nodes[1], "2026-07-05", nil)),
+				rpc.InvalidArgument + ", a month": failureOf(ask(nodes[1], "2026-07", nil)),
+				rpc.InvalidArgument + ", none":    failureOf(ask(nodes[1], "", stated)),
+				rpc.PeriodClosed + ", closed":     failureOf(ask(nodes[1], "2026-05-01", stated)),
 			} {
 				if !strings.HasPrefix(want, reason(got)+",") {
 					t.Errorf("%s: %v, want %s", name, got, want)
