@@ -91,6 +91,18 @@ var proposings = []proposing{
 	{snowraftv1.LayoutService_CreateLayout_FullMethodName, "create_layout", func(*visit) proto.Message {
 		return &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(snowflake.Default().Spec())}
 	}},
+	{snowraftv1.BackfillService_StartBackfill_FullMethodName, "start_backfill", func(*visit) proto.Message {
+		return &snowraftv1.StartBackfillRequest{}
+	}},
+	{snowraftv1.BackfillService_BackfillIds_FullMethodName, "extend_backfill", func(*visit) proto.Message {
+		return &snowraftv1.BackfillIdsRequest{TimesMs: []int64{1}, RequestId: "batch"}
+	}},
+	{snowraftv1.BackfillService_EndBackfill_FullMethodName, "end_backfill", func(*visit) proto.Message {
+		return &snowraftv1.EndBackfillRequest{}
+	}},
+	{snowraftv1.BackfillService_ResumeBackfills_FullMethodName, "resume_backfill", func(*visit) proto.Message {
+		return &snowraftv1.ResumeBackfillsRequest{}
+	}},
 	{snowraftv1.WorkerService_AcquireWorker_FullMethodName, "acquire_worker", func(v *visit) proto.Message {
 		return &snowraftv1.AcquireWorkerRequest{Holder: v.name, Nonce: make([]byte, 16), WindowMs: 5000, ClockAtMs: time.Now().UnixMilli()}
 	}},
@@ -281,7 +293,7 @@ func TestActorsOfCommands(t *testing.T) {
 }
 
 func actorsOfCommands(t *testing.T, secure bool) {
-	w := openTown(t, secure, "seq:next:*", "seq:read:*", "seq:admin:*", "worker:lease:*", "cluster:admin", "tokens:admin")
+	w := openTown(t, secure, "ids:backfill:*", "seq:next:*", "seq:read:*", "seq:admin:*", "worker:lease:*", "cluster:admin", "tokens:admin")
 	var visits []*visit
 	for _, p := range w.places {
 		for _, by := range w.callers {

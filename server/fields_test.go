@@ -25,6 +25,7 @@ type whole struct {
 	config   *snowraftv1.Config
 	record   *snowraftv1.Token
 	template *snowraftv1.Template
+	position int64 // of the backfill job 1
 }
 
 // note keeps what later calls refer to.
@@ -40,6 +41,8 @@ func (v *whole) note(reply proto.Message) {
 		v.config = r.GetConfig()
 	case interface{ GetTemplate() *snowraftv1.Template }:
 		v.template = r.GetTemplate()
+	case *snowraftv1.BackfillIdsResponse:
+		v.position = r.GetPosition()
 	case interface{ GetToken() *snowraftv1.Token }:
 		v.record = r.GetToken()
 	}
@@ -140,6 +143,31 @@ var wholes = []struct {
 				{Field: snowflake.FieldTime, Bits: 40}, {Field: snowflake.FieldDatacenter, Bits: 3}, {Field: snowflake.FieldWorker, Bits: 6}, {Field: snowflake.FieldSequence, Bits: 4},
 			},
 		})}
+	}},
+	{snowraftv1.LayoutService_CreateLayout_FullMethodName, false, func(v *whole) proto.Message {
+		spec := snowflake.Default().Spec()
+		spec.Name, spec.EpochMillis, spec.Past = v.name+"-past", 1_700_000_000_000, true
+		return &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(spec)}
+	}},
+	{snowraftv1.BackfillService_StartBackfill_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.StartBackfillRequest{Layout: v.name + "-past", Holder: "first"}
+	}},
+	{snowraftv1.BackfillService_StartBackfill_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.StartBackfillRequest{Layout: v.name + "-past", Holder: "second"}
+	}},
+	{snowraftv1.BackfillService_BackfillIds_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.BackfillIdsRequest{Layout: v.name + "-past", Job: 1, TimesMs: []int64{1_700_000_000_005}, RequestId: "a"}
+	}},
+	{snowraftv1.BackfillService_BackfillIds_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.BackfillIdsRequest{
+			Layout: v.name + "-past", Job: 1, Position: v.position, TimesMs: []int64{1_700_000_000_009}, WithinMs: 7, RequestId: "b",
+		}
+	}},
+	{snowraftv1.BackfillService_EndBackfill_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.EndBackfillRequest{Layout: v.name + "-past", Job: 1}
+	}},
+	{snowraftv1.BackfillService_ResumeBackfills_FullMethodName, true, func(v *whole) proto.Message {
+		return &snowraftv1.ResumeBackfillsRequest{Layout: v.name + "-past", After: new(uint64(7))}
 	}},
 	{snowraftv1.WorkerService_AcquireWorker_FullMethodName, false, func(v *whole) proto.Message {
 		return &snowraftv1.AcquireWorkerRequest{
@@ -279,7 +307,7 @@ func unmarked(set map[protoreflect.FullName]bool) (names []protoreflect.FullName
 func TestFieldsOfCommands(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
-		w := openTown(t, true, "seq:next:*", "seq:read:*", "seq:admin:*", "ids:issue:*", "worker:lease:*", "cluster:admin", "tokens:admin")
+		w := openTown(t, true, "ids:backfill:*", "seq:next:*", "seq:read:*", "seq:admin:*", "ids:issue:*", "worker:lease:*", "cluster:admin", "tokens:admin")
 		create := snowraftv1.AutoCreate_AUTO_CREATE_STRICT
 		requests, proposed := make(map[protoreflect.FullName]bool), make(map[protoreflect.FullName]bool)
 		c := &clerk{leads: w.leads}

@@ -12,6 +12,7 @@ import (
 // Rights of tokens.
 const (
 	RightIssueIDs      = "ids:issue"    // issue IDs and UUIDs; resource: layout
+	RightBackfill      = "ids:backfill" // issue IDs of the past, and manage the jobs for it; resource: layout
 	RightNextNumbers   = "seq:next"     // issue numbers; resource: sequence
 	RightReadSequence  = "seq:read"     // read and list sequences; resource: sequence
 	RightAdminSequence = "seq:admin"    // create, update, delete; resource: sequence
@@ -34,7 +35,7 @@ const Everything = "*"
 
 // namedRights and plainRights are the rights with and without a resource.
 var (
-	namedRights = []string{RightIssueIDs, RightNextNumbers, RightReadSequence, RightAdminSequence, RightLeaseWorker}
+	namedRights = []string{RightIssueIDs, RightNextNumbers, RightReadSequence, RightAdminSequence, RightLeaseWorker, RightBackfill}
 	plainRights = []string{RightReadMetrics, RightReadCluster, RightAdminCluster, RightAdminTokens, RightVerifyTokens}
 )
 

@@ -33,7 +33,7 @@ func TestMarshal(t *testing.T) {
 			&snowraftv1.Layout{Name: "a<b", Fields: []*snowraftv1.Field{
 				{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 41}, {Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: 22}, {Kind: 99},
 			}},
-			`{"name":"a<b","fields":[{"kind":"time","bits":41},{"kind":"sequence","bits":22},{"kind":99,"bits":0}],"unitMs":"0","epochAtMs":"0","datacenter":"0","spread":"0","exhaustsAtMs":"0","leaseOnly":false}`,
+			`{"name":"a<b","fields":[{"kind":"time","bits":41},{"kind":"sequence","bits":22},{"kind":99,"bits":0}],"unitMs":"0","epochAtMs":"0","datacenter":"0","spread":"0","exhaustsAtMs":"0","leaseOnly":false,"past":false}`,
 		},
 		{
 			&snowraftv1.ListMembersResponse{Members: []*snowraftv1.Member{{Name: "MEMBER_ROLE_VOTER", Role: snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER}, {}}},

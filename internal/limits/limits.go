@@ -27,6 +27,10 @@ const (
 	ReasonBytes         = 256
 	// RequestBytes is the size of the largest request: a gRPC message, an HTTP body, a Redis command.
 	RequestBytes = 64 << 10
+	// BackfillRows is the greatest number of rows of a batch of a backfill: as many times as a request can have.
+	BackfillRows = 10_000
+	// BackfillWithin is the greatest time by which an ID of the past may be later than its row.
+	BackfillWithin = 24 * time.Hour
 	// CallTimeout is the time limit of a call without a deadline, in the server and in the Go client.
 	CallTimeout = 10 * time.Second
 	// AnswerBytes is the size of the largest answer that a client reads. A million IDs take that much

@@ -9,7 +9,7 @@ import (
 func Layout(spec snowflake.Spec) *snowraftv1.Layout {
 	l := &snowraftv1.Layout{
 		Name: spec.Name, UnitMs: spec.UnitMillis, EpochAtMs: spec.EpochMillis,
-		Datacenter: spec.Datacenter, Spread: spec.Spread, LeaseOnly: spec.LeaseOnly,
+		Datacenter: spec.Datacenter, Spread: spec.Spread, LeaseOnly: spec.LeaseOnly, Past: spec.Past,
 	}
 	for _, f := range spec.Fields {
 		l.Fields = append(l.Fields, &snowraftv1.Field{
@@ -25,7 +25,7 @@ func Layout(spec snowflake.Spec) *snowraftv1.Layout {
 func Spec(l *snowraftv1.Layout) snowflake.Spec {
 	spec := snowflake.Spec{
 		Name: l.GetName(), UnitMillis: l.GetUnitMs(), EpochMillis: l.GetEpochAtMs(),
-		Datacenter: l.GetDatacenter(), Spread: l.GetSpread(), LeaseOnly: l.GetLeaseOnly(),
+		Datacenter: l.GetDatacenter(), Spread: l.GetSpread(), LeaseOnly: l.GetLeaseOnly(), Past: l.GetPast(),
 	}
 	for _, f := range l.GetFields() {
 		field := snowflake.Field(min(max(f.GetKind(), 0), 255))

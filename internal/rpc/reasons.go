@@ -133,7 +133,7 @@ var reasons = []Reason{
 		"Wait as long as the `RetryInfo` says; `snowraft status` shows when the cluster issues IDs."},
 	{NoPast, codes.FailedPrecondition, RepeatNo, 0, "",
 		"The layout was created without a past, so it has no backfill jobs.",
-		"Use a layout that was created with `--past`; see [layouts](layouts.md)."},
+		"Use a layout that was created with `--past`; see [layouts](layouts.md#ids-of-the-past)."},
 	{PastClosed, codes.FailedPrecondition, RepeatNo, 0, "",
 		"`StartBackfill`: the cluster was restored from a backup, and the earlier cluster may have started backfill jobs that the backup does not know.",
 		"Open the past with `snowraft backfill resume --after JOB`."},

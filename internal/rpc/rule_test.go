@@ -30,6 +30,7 @@ func TestEveryMethodHasRule(t *testing.T) {
 		{"snowraft.v1.SequenceService", len(snowraftv1.SequenceService_ServiceDesc.Methods) + len(snowraftv1.SequenceService_ServiceDesc.Streams)},
 		{"snowraft.v1.TemplateService", len(snowraftv1.TemplateService_ServiceDesc.Methods)},
 		{"snowraft.v1.LayoutService", len(snowraftv1.LayoutService_ServiceDesc.Methods)},
+		{"snowraft.v1.BackfillService", len(snowraftv1.BackfillService_ServiceDesc.Methods)},
 		{"snowraft.v1.WorkerService", len(snowraftv1.WorkerService_ServiceDesc.Methods)},
 		{"snowraft.v1.ClusterService", len(snowraftv1.ClusterService_ServiceDesc.Methods)},
 		{"snowraft.v1.TokenService", len(snowraftv1.TokenService_ServiceDesc.Methods)},
@@ -57,7 +58,7 @@ func TestEveryMethodHasRule(t *testing.T) {
 }
 
 var (
-	rights = []string{"any", "member", "ids:issue", "seq:next", "seq:read", "seq:admin", "worker:lease", "cluster:read", "cluster:admin", "tokens:admin", "tokens:verify"}
+	rights = []string{"any", "member", "ids:issue", "ids:backfill", "seq:next", "seq:read", "seq:admin", "worker:lease", "cluster:read", "cluster:admin", "tokens:admin", "tokens:verify"}
 	// audited lists the rights of administrative calls.
 	audited = []string{"seq:admin", "cluster:admin", "tokens:admin"}
 )

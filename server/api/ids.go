@@ -68,6 +68,10 @@ func (i ids) WhoIs(ctx context.Context, req *snowraftv1.WhoIsRequest) (*snowraft
 	term := i.Member.Node().LeadingTerm()
 	resp := &snowraftv1.WhoIsResponse{}
 	i.Member.State().View(func(s *fsm.State) {
+		if job, ok := s.BackfillAt(l.Name(), p.Worker, p.Tick); ok {
+			resp.Backfill = backfillMessage(l, job)
+			return
+		}
 		record, ok := s.WhoIs(l.Name(), p.Worker, p.Tick)
 		if !ok {
 			return
@@ -85,7 +89,7 @@ func (i ids) WhoIs(ctx context.Context, req *snowraftv1.WhoIsRequest) (*snowraft
 	if err := i.Member.Node().Verify(ctx, term); err != nil {
 		return nil, err
 	}
-	if resp.GetGrant() == nil {
+	if resp.GetGrant() == nil && resp.GetBackfill() == nil {
 		return nil, rpc.NewError(rpc.NotGranted,
 			fmt.Sprintf("the history has no window of worker %d at %s; the ID was never issued, or is older than the history", p.Worker, l.TimeOf(id).Format("2006-01-02T15:04:05.000Z")))
 	}

@@ -78,6 +78,7 @@ func New(cfg Config) *Services {
 func (s *Services) Register(g grpc.ServiceRegistrar) error {
 	snowraftv1.RegisterIdServiceServer(g, ids{IDs: IDs{Kernel: s.Kernel}, Services: s})
 	snowraftv1.RegisterLayoutServiceServer(g, layouts{Services: s})
+	snowraftv1.RegisterBackfillServiceServer(g, backfills{Services: s})
 	snowraftv1.RegisterWorkerServiceServer(g, workers{Services: s})
 	snowraftv1.RegisterClusterServiceServer(g, &clusterService{Services: s})
 	snowraftv1.RegisterSequenceServiceServer(g, sequences{Numbers: Numbers{Kernel: s.Kernel}, Services: s})

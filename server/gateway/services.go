@@ -33,7 +33,7 @@ func (s services) register(g grpc.ServiceRegistrar) error {
 	}
 	for _, desc := range []grpc.ServiceDesc{
 		snowraftv1.IdService_ServiceDesc, snowraftv1.SequenceService_ServiceDesc, snowraftv1.TemplateService_ServiceDesc, snowraftv1.LayoutService_ServiceDesc,
-		snowraftv1.WorkerService_ServiceDesc, snowraftv1.ClusterService_ServiceDesc,
+		snowraftv1.WorkerService_ServiceDesc, snowraftv1.BackfillService_ServiceDesc, snowraftv1.ClusterService_ServiceDesc,
 		snowraftv1.TokenService_ServiceDesc, snowraftv1.OperationsService_ServiceDesc,
 		snowraftv1.ViewService_ServiceDesc,
 	} {

@@ -143,10 +143,15 @@ func (k *Kernel) rest(ctx context.Context, a *trust.Admission, t *Taking) (err e
 	return k.took(a, t.layout, t.count, err)
 }
 
+// NoteIDs counts IDs of a layout that were issued for a batch of a backfill.
+func (k *Kernel) NoteIDs(layout string, count int) {
+	k.byLayout.Get(layout, func(layout string) prometheus.Counter { return k.ids.WithLabelValues(LayoutName(layout)) }).Add(float64(count))
+}
+
 // took is finish for a request for IDs, which it counts if they are issued. A layout that does not exist gets no counter.
 func (k *Kernel) took(a *trust.Admission, layout string, count uint32, err error) error {
 	if err = k.finish(a, uint64(count), err); err == nil {
-		k.byLayout.Get(layout, func(layout string) prometheus.Counter { return k.ids.WithLabelValues(LayoutName(layout)) }).Add(float64(count))
+		k.NoteIDs(layout, int(count))
 	}
 	return err
 }

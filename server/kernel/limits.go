@@ -36,12 +36,19 @@ func (k *Kernel) finish(a *trust.Admission, count uint64, err error) error {
 }
 
 // WithinRate serves a call within the rate of its caller. A call that may write to the log costs one number, also if it is refused. A
-// block costs its numbers, which are spent before it is granted: calls in flight together stay within the rate.
+// batch of a backfill costs its rows, and a block its numbers, which are spent before it is granted: calls in flight together stay within the rate.
 func WithinRate(p *trust.Principal, rule *rpc.Rule, req proto.Message, serve func() (any, error)) (any, error) {
 	if !rule.GetChanges() {
 		return serve()
 	}
 	spent := uint64(1)
+	rows, _ := req.(*snowraftv1.BackfillIdsRequest)
+	if n := uint64(len(rows.GetTimesMs())); n > 0 {
+		if most := p.Burst(); n > most {
+			return nil, wire.Invalid(fmt.Sprintf("batch of %d rows: the rate of the token allows at most %d at once", n, most))
+		}
+		spent = n
+	}
 	if block, ok := req.(*snowraftv1.AllocateBlockRequest); ok {
 		if most := p.Burst(); block.GetCount() > most {
 			if block.GetRequestId() != "" {
@@ -59,6 +66,9 @@ func WithinRate(p *trust.Principal, rule *rpc.Rule, req proto.Message, serve fun
 	reply, err := serve()
 	if err != nil {
 		return nil, err
+	}
+	if _, ok := reply.(*snowraftv1.BackfillIdsResponse); ok {
+		used = spent
 	}
 	if block, ok := reply.(*snowraftv1.AllocateBlockResponse); ok {
 		used = min(spent, max(used, block.GetBlock().GetCount()))

@@ -83,6 +83,7 @@ func newGateway(conn grpc.ClientConnInterface) (*gateway, error) {
 	if err := errors.Join(
 		register(g.mux, conn, snowraftv1.NewIdServiceClient, gatewayv1.RegisterIdServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewLayoutServiceClient, gatewayv1.RegisterLayoutServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewBackfillServiceClient, gatewayv1.RegisterBackfillServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewWorkerServiceClient, gatewayv1.RegisterWorkerServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewClusterServiceClient, gatewayv1.RegisterClusterServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewSequenceServiceClient, gatewayv1.RegisterSequenceServiceHandlerClient),

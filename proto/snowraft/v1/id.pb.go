@@ -655,8 +655,10 @@ type WhoIsResponse struct {
 	Grant *WorkerGrant `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"`
 	// The windows of the same worker under the tokens before and after that of grant; absent if there is none, or the history
 	// does not reach back that far. Windows of one worker do not overlap.
-	Previous      *WorkerGrant `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
-	Next          *WorkerGrant `protobuf:"bytes,3,opt,name=next,proto3" json:"next,omitempty"`
+	Previous *WorkerGrant `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	Next     *WorkerGrant `protobuf:"bytes,3,opt,name=next,proto3" json:"next,omitempty"`
+	// The backfill job that was granted the ID, instead of a window; only in the past of a layout.
+	Backfill      *Backfill `protobuf:"bytes,4,opt,name=backfill,proto3" json:"backfill,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -712,11 +714,18 @@ func (x *WhoIsResponse) GetNext() *WorkerGrant {
 	return nil
 }
 
+func (x *WhoIsResponse) GetBackfill() *Backfill {
+	if x != nil {
+		return x.Backfill
+	}
+	return nil
+}
+
 var File_snowraft_v1_id_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\n" +
-	"\x14snowraft/v1/id.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\x1a\x18snowraft/v1/worker.proto\"\x84\x01\n" +
+	"\x14snowraft/v1/id.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/rpc/status.proto\x1a\x1asnowraft/v1/backfill.proto\x1a\x16snowraft/v1/rule.proto\x1a\x18snowraft/v1/worker.proto\"\x84\x01\n" +
 	"\x12GenerateIdsRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x18\n" +
@@ -763,11 +772,12 @@ const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\bsequence\x18\a \x01(\x04B\x020\x01R\bsequence\":\n" +
 	"\fWhoIsRequest\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x03B\x020\x01R\x02id\x12\x16\n" +
-	"\x06layout\x18\x02 \x01(\tR\x06layout\"\xa3\x01\n" +
+	"\x06layout\x18\x02 \x01(\tR\x06layout\"\xd6\x01\n" +
 	"\rWhoIsResponse\x12.\n" +
 	"\x05grant\x18\x01 \x01(\v2\x18.snowraft.v1.WorkerGrantR\x05grant\x124\n" +
 	"\bprevious\x18\x02 \x01(\v2\x18.snowraft.v1.WorkerGrantR\bprevious\x12,\n" +
-	"\x04next\x18\x03 \x01(\v2\x18.snowraft.v1.WorkerGrantR\x04next2\x84\x05\n" +
+	"\x04next\x18\x03 \x01(\v2\x18.snowraft.v1.WorkerGrantR\x04next\x121\n" +
+	"\bbackfill\x18\x04 \x01(\v2\x15.snowraft.v1.BackfillR\bbackfill2\x84\x05\n" +
 	"\tIdService\x12\x88\x01\n" +
 	"\vGenerateIds\x12\x1f.snowraft.v1.GenerateIdsRequest\x1a .snowraft.v1.GenerateIdsResponse\"6\xa2\x96\x1c\x17\b\x01\x10\x01*\tids:issue2\x06layout\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/ids:generate\x12\x90\x01\n" +
 	"\rGenerateUuids\x12!.snowraft.v1.GenerateUuidsRequest\x1a\".snowraft.v1.GenerateUuidsResponse\"8\xa2\x96\x1c\x17\b\x01\x10\x01*\tids:issue2\x06layout\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/uuids:generate\x12s\n" +
@@ -802,6 +812,7 @@ var file_snowraft_v1_id_proto_goTypes = []any{
 	(*WhoIsResponse)(nil),         // 10: snowraft.v1.WhoIsResponse
 	(*status.Status)(nil),         // 11: google.rpc.Status
 	(*WorkerGrant)(nil),           // 12: snowraft.v1.WorkerGrant
+	(*Backfill)(nil),              // 13: snowraft.v1.Backfill
 }
 var file_snowraft_v1_id_proto_depIdxs = []int32{
 	1,  // 0: snowraft.v1.GenerateIdsResponse.ranges:type_name -> snowraft.v1.IdRange
@@ -811,21 +822,22 @@ var file_snowraft_v1_id_proto_depIdxs = []int32{
 	12, // 4: snowraft.v1.WhoIsResponse.grant:type_name -> snowraft.v1.WorkerGrant
 	12, // 5: snowraft.v1.WhoIsResponse.previous:type_name -> snowraft.v1.WorkerGrant
 	12, // 6: snowraft.v1.WhoIsResponse.next:type_name -> snowraft.v1.WorkerGrant
-	0,  // 7: snowraft.v1.IdService.GenerateIds:input_type -> snowraft.v1.GenerateIdsRequest
-	3,  // 8: snowraft.v1.IdService.GenerateUuids:input_type -> snowraft.v1.GenerateUuidsRequest
-	5,  // 9: snowraft.v1.IdService.StreamIds:input_type -> snowraft.v1.StreamIdsRequest
-	7,  // 10: snowraft.v1.IdService.DecodeId:input_type -> snowraft.v1.DecodeIdRequest
-	9,  // 11: snowraft.v1.IdService.WhoIs:input_type -> snowraft.v1.WhoIsRequest
-	2,  // 12: snowraft.v1.IdService.GenerateIds:output_type -> snowraft.v1.GenerateIdsResponse
-	4,  // 13: snowraft.v1.IdService.GenerateUuids:output_type -> snowraft.v1.GenerateUuidsResponse
-	6,  // 14: snowraft.v1.IdService.StreamIds:output_type -> snowraft.v1.StreamIdsResponse
-	8,  // 15: snowraft.v1.IdService.DecodeId:output_type -> snowraft.v1.DecodeIdResponse
-	10, // 16: snowraft.v1.IdService.WhoIs:output_type -> snowraft.v1.WhoIsResponse
-	12, // [12:17] is the sub-list for method output_type
-	7,  // [7:12] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	13, // 7: snowraft.v1.WhoIsResponse.backfill:type_name -> snowraft.v1.Backfill
+	0,  // 8: snowraft.v1.IdService.GenerateIds:input_type -> snowraft.v1.GenerateIdsRequest
+	3,  // 9: snowraft.v1.IdService.GenerateUuids:input_type -> snowraft.v1.GenerateUuidsRequest
+	5,  // 10: snowraft.v1.IdService.StreamIds:input_type -> snowraft.v1.StreamIdsRequest
+	7,  // 11: snowraft.v1.IdService.DecodeId:input_type -> snowraft.v1.DecodeIdRequest
+	9,  // 12: snowraft.v1.IdService.WhoIs:input_type -> snowraft.v1.WhoIsRequest
+	2,  // 13: snowraft.v1.IdService.GenerateIds:output_type -> snowraft.v1.GenerateIdsResponse
+	4,  // 14: snowraft.v1.IdService.GenerateUuids:output_type -> snowraft.v1.GenerateUuidsResponse
+	6,  // 15: snowraft.v1.IdService.StreamIds:output_type -> snowraft.v1.StreamIdsResponse
+	8,  // 16: snowraft.v1.IdService.DecodeId:output_type -> snowraft.v1.DecodeIdResponse
+	10, // 17: snowraft.v1.IdService.WhoIs:output_type -> snowraft.v1.WhoIsResponse
+	13, // [13:18] is the sub-list for method output_type
+	8,  // [8:13] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_id_proto_init() }
@@ -833,6 +845,7 @@ func file_snowraft_v1_id_proto_init() {
 	if File_snowraft_v1_id_proto != nil {
 		return
 	}
+	file_snowraft_v1_backfill_proto_init()
 	file_snowraft_v1_rule_proto_init()
 	file_snowraft_v1_worker_proto_init()
 	file_snowraft_v1_id_proto_msgTypes[0].OneofWrappers = []any{}

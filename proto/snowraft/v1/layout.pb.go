@@ -154,7 +154,9 @@ type Layout struct {
 	// Output only. When the time field is full, in Unix milliseconds.
 	ExhaustsAtMs int64 `protobuf:"varint,7,opt,name=exhausts_at_ms,json=exhaustsAtMs,proto3" json:"exhausts_at_ms,omitempty"`
 	// The workers are for programs that make IDs of their own, with any fields of at most 64 bits; the cluster issues no IDs.
-	LeaseOnly     bool `protobuf:"varint,8,opt,name=lease_only,json=leaseOnly,proto3" json:"lease_only,omitempty"`
+	LeaseOnly bool `protobuf:"varint,8,opt,name=lease_only,json=leaseOnly,proto3" json:"lease_only,omitempty"`
+	// The ticks before the creation are for backfill jobs; see BackfillService. The epoch must be earlier than the creation.
+	Past          bool `protobuf:"varint,9,opt,name=past,proto3" json:"past,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -241,6 +243,13 @@ func (x *Layout) GetExhaustsAtMs() int64 {
 func (x *Layout) GetLeaseOnly() bool {
 	if x != nil {
 		return x.LeaseOnly
+	}
+	return false
+}
+
+func (x *Layout) GetPast() bool {
+	if x != nil {
+		return x.Past
 	}
 	return false
 }
@@ -538,7 +547,7 @@ const file_snowraft_v1_layout_proto_rawDesc = "" +
 	"\x18snowraft/v1/layout.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16snowraft/v1/rule.proto\"G\n" +
 	"\x05Field\x12*\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.snowraft.v1.FieldKindR\x04kind\x12\x12\n" +
-	"\x04bits\x18\x02 \x01(\rR\x04bits\"\xfe\x01\n" +
+	"\x04bits\x18\x02 \x01(\rR\x04bits\"\x92\x02\n" +
 	"\x06Layout\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
 	"\x06fields\x18\x02 \x03(\v2\x12.snowraft.v1.FieldR\x06fields\x12\x17\n" +
@@ -550,7 +559,8 @@ const file_snowraft_v1_layout_proto_rawDesc = "" +
 	"\x06spread\x18\x06 \x01(\x04R\x06spread\x12$\n" +
 	"\x0eexhausts_at_ms\x18\a \x01(\x03R\fexhaustsAtMs\x12\x1d\n" +
 	"\n" +
-	"lease_only\x18\b \x01(\bR\tleaseOnly\"B\n" +
+	"lease_only\x18\b \x01(\bR\tleaseOnly\x12\x12\n" +
+	"\x04past\x18\t \x01(\bR\x04past\"B\n" +
 	"\x13CreateLayoutRequest\x12+\n" +
 	"\x06layout\x18\x01 \x01(\v2\x13.snowraft.v1.LayoutR\x06layout\"C\n" +
 	"\x14CreateLayoutResponse\x12+\n" +

@@ -24,6 +24,7 @@ const defaultAddress = Localhost + ":7700"
 type Remote struct {
 	IDs        snowraftv1.IdServiceClient
 	Layouts    snowraftv1.LayoutServiceClient
+	Backfills  snowraftv1.BackfillServiceClient
 	Workers    snowraftv1.WorkerServiceClient
 	Sequences  snowraftv1.SequenceServiceClient
 	Templates  snowraftv1.TemplateServiceClient
@@ -50,6 +51,7 @@ func Dial(addresses []string, timeout time.Duration, access Access) (*Remote, er
 	to := conn{c.Conn()}
 	return &Remote{
 		IDs: snowraftv1.NewIdServiceClient(to), Layouts: snowraftv1.NewLayoutServiceClient(to), Workers: snowraftv1.NewWorkerServiceClient(to),
+		Backfills: snowraftv1.NewBackfillServiceClient(to),
 		Sequences: snowraftv1.NewSequenceServiceClient(to), Cluster: snowraftv1.NewClusterServiceClient(to),
 		Templates: snowraftv1.NewTemplateServiceClient(to),
 		Tokens:    snowraftv1.NewTokenServiceClient(to), Operations: snowraftv1.NewOperationsServiceClient(to),

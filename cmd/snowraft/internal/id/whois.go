@@ -22,7 +22,7 @@ func NewWhoIs(a *cli.App) *cobra.Command {
 		Short: "Show which holder issued an ID",
 		Long: `Show which holder issued an ID: the holder that was granted the worker and the time
 in the ID. The cluster keeps a bounded history of grants, and the command fails for
-an ID that is older. ID may be a UUID of "snowraft id --uuid".
+an ID that is older. An ID of the past of a layout has a backfill job instead. ID may be a UUID of "snowraft id --uuid".
 
 The states are those of "snowraft worker list", and superseded: the worker was granted
 again later.`,
@@ -48,6 +48,16 @@ again later.`,
 		resp, err := r.IDs.WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: signed, Layout: layout})
 		if err != nil {
 			return err
+		}
+		if b := resp.GetBackfill(); b != nil {
+			return out.Answer(resp, cli.Record(
+				"UUID", uuid,
+				"ID", id,
+				"Layout", layout,
+				"Backfill job", b.GetJob(),
+				"Holder", b.GetHolder(),
+				"Started", cli.Stamp(b.GetCreatedAtMs()),
+			))
 		}
 		g := resp.GetGrant()
 		return out.Answer(resp, cli.Record(

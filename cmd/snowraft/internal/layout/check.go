@@ -46,7 +46,8 @@ dates to June 2019 belong to July and August 2033 in the layout "default". A clu
 that issues IDs in "default" can repeat these IDs in 2033.
 
 Programs that make IDs with leased workers count as the cluster, so the answers also hold
-for layouts that only lease. Layouts with equal fields and epochs, such as the presets
+for layouts that only lease. The past of a layout with --past counts as issued: its backfill jobs can
+repeat IDs at any time. Layouts with equal fields and epochs, such as the presets
 hutool, leaf and mybatis, make the same IDs.
 
 Describe the existing system by its --preset, or by --fields and --epoch. A --sample of
@@ -83,7 +84,7 @@ cluster issues after the check, and assumes that the members' clocks are correct
 		for i, l := range layouts {
 			meetings[i] = meet(system, l, now)
 		}
-		return report(out, system, meetings, now)
+		return report(out, system, meetings, pairsOf(layouts, now), now)
 	})
 }
 
@@ -148,6 +149,9 @@ const longestPause = int64(time.Second / time.Millisecond)
 func meet(system existingSystem, l *snowflake.Layout, now int64) meeting {
 	m := meeting{Layout: l.Name(), leaseOnly: l.Spec().LeaseOnly}
 	from := min(l.MillisAt(l.TickAt(now)+1), now+longestPause)
+	if l.Spec().Past { // jobs can issue IDs of any earlier time, or have done so
+		from = l.MillisAt(0) - 1
+	}
 	if m.FirstID, m.LastID, m.Meets = collision.MeetIssued(system.ids, l, from); m.Meets {
 		m.FirstAtMS, m.LastAtMS = l.TimeOf(m.FirstID).UnixMilli(), l.TimeOf(m.LastID).UnixMilli()
 	}
@@ -155,7 +159,7 @@ func meet(system existingSystem, l *snowflake.Layout, now int64) meeting {
 }
 
 // report prints the comparison and a safe layout. Its error names the unsafe layouts.
-func report(out *cli.Printer, system existingSystem, meetings []meeting, now int64) error {
+func report(out *cli.Printer, system existingSystem, meetings []meeting, pairs []pair, now int64) error {
 	var unsafe []string
 	for _, m := range meetings {
 		if m.Meets {
@@ -164,9 +168,10 @@ func report(out *cli.Printer, system existingSystem, meetings []meeting, now int
 	}
 	doc := struct {
 		Layouts  []meeting `json:"layouts"`
+		Pasts    []pair    `json:"pasts,omitempty"` // pasts of the cluster's layouts, and other layouts that can repeat IDs of them
 		Existing compared  `json:"existing"`
 		Safe     string    `json:"create,omitempty"` // command that creates a safe layout
-	}{Layouts: meetings, Existing: system.compared()}
+	}{Layouts: meetings, Pasts: pairs, Existing: system.compared()}
 	if safe, ok := suggest(system, now); ok && len(unsafe) > 0 && !slices.ContainsFunc(meetings, meeting.safe) {
 		doc.Safe = command(safe)
 	}
@@ -178,6 +183,9 @@ func report(out *cli.Printer, system existingSystem, meetings []meeting, now int
 			m.Layout, "yes", fmt.Sprintf("%s (%d)", cli.Stamp(m.FirstAtMS), m.FirstID), fmt.Sprintf("%s (%d)", cli.Stamp(m.LastAtMS), m.LastID),
 		}
 	}), cli.Line("%s", doc.Existing.text(system.layout != nil))}
+	for _, p := range pairs {
+		blocks = append(blocks, cli.Line("IDs of the past of %q can equal IDs of %q at other times; use them in different tables", p.Layout, p.Other))
+	}
 	if doc.Safe != "" {
 		blocks = append(blocks, cli.Line("This layout never repeats an ID of the existing system:\n  %s", doc.Safe))
 	}

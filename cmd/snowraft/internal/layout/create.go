@@ -19,7 +19,7 @@ type specFlags struct {
 
 	preset             string
 	datacenter, spread uint64
-	leaseOnly          bool
+	leaseOnly, past    bool
 }
 
 func newCreate(a *cli.App) *cobra.Command {
@@ -47,6 +47,7 @@ A name has 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
 	cli.AddFlag(cmd, "", "preset", "", cli.ChoiceValue(&f.preset, cli.PresetNames()...), "well-known layout to take fields, unit, epoch and spread from").Value.(*cli.Value).Kind = "NAME"
 	cli.AddFlag(cmd, "", "datacenter", "", cli.UintValue(&f.datacenter, 0), "value of the datacenter field in every ID of this cluster")
 	cli.AddFlag(cmd, "", "spread", "", cli.UintValue(&f.spread, 0), "number of sequences at which a tick can start; 0 starts every tick at 0 (default: a quarter of the sequence field, at least 64)")
+	flags.BoolVar(&f.past, "past", false, "keep the time from the epoch to now for backfill jobs, which issue IDs for imported rows")
 	flags.BoolVar(&f.leaseOnly, "lease-only", false, "lease workers to other programs, and issue no IDs")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		spec, err := f.spec(args[0], flags)
@@ -78,6 +79,7 @@ func (f *specFlags) spec(name string, flags *pflag.FlagSet) (snowflake.Spec, err
 	if f.leaseOnly {
 		spec.LeaseOnly, spec.Spread = true, 0
 	}
+	spec.Past = f.past
 	layout, err := snowflake.New(spec)
 	if err == nil {
 		// At its own epoch a layout is neither too early nor full.

@@ -44,6 +44,7 @@ func show(p *cli.Printer, resp interface{ GetLayout() *snowraftv1.Layout }) erro
 		"Spread", l.GetSpread(),
 		"Exhausts at", cli.Stamp(l.GetExhaustsAtMs()),
 		"Lease only", cli.TextIf(l.GetLeaseOnly(), "yes"),
+		"Past", cli.TextIf(l.GetPast(), "for backfill jobs"),
 	))
 }
 

@@ -13,6 +13,11 @@ var answers = map[string]proto.Message{
 	"CreateLayout":       &snowraftv1.CreateLayoutResponse{Layout: Layout},
 	"GetLayout":          &snowraftv1.GetLayoutResponse{Layout: Layout},
 	"ListLayouts":        &snowraftv1.ListLayoutsResponse{Layouts: []*snowraftv1.Layout{Layout}},
+	"StartBackfill":      &snowraftv1.StartBackfillResponse{Backfill: backfill, PastUntilAtMs: 1792419138000},
+	"BackfillIds":        &snowraftv1.BackfillIdsResponse{Ids: []int64{132271570944028672, 132271570948222976}, Position: 129171456006},
+	"ListBackfills":      &snowraftv1.ListBackfillsResponse{Backfills: []*snowraftv1.Backfill{backfill}, PastUntilAtMs: 1792419138000, NextJob: 4, Capacity: 1024},
+	"EndBackfill":        &snowraftv1.EndBackfillResponse{Backfill: backfill},
+	"ResumeBackfills":    &snowraftv1.ResumeBackfillsResponse{NextJob: 8},
 	"GetUpgrade":         &snowraftv1.GetUpgradeResponse{Upgrade: upgrade, Members: members},
 	"ListMembers":        &snowraftv1.ListMembersResponse{Members: members, Quorum: quorum},
 	"AddMember":          &snowraftv1.AddMemberResponse{Member: members[1]},
@@ -37,6 +42,10 @@ var answers = map[string]proto.Message{
 	"UpdateToken": &snowraftv1.UpdateTokenResponse{Token: tokens[2]},
 	"DeleteToken": &snowraftv1.DeleteTokenResponse{},
 	"GetOverview": &snowraftv1.GetOverviewResponse{Overview: overview("a", 1792419138123)},
+}
+
+var backfill = &snowraftv1.Backfill{
+	Job: 3, Holder: "import", CreatedAtMs: 1792419138123, Position: 129171456000, PositionAtMs: 1767225600000,
 }
 
 // addUnreached adds the unreached members to an answer that has a field for them.

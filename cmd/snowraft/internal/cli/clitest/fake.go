@@ -22,6 +22,7 @@ import (
 type API struct {
 	snowraftv1.UnimplementedIdServiceServer
 	snowraftv1.UnimplementedLayoutServiceServer
+	snowraftv1.UnimplementedBackfillServiceServer
 	snowraftv1.UnimplementedWorkerServiceServer
 	snowraftv1.UnimplementedClusterServiceServer
 	snowraftv1.UnimplementedSequenceServiceServer
@@ -73,6 +74,7 @@ func NewAPI(t *testing.T, opts ...grpc.ServerOption) *API {
 	}))...)
 	snowraftv1.RegisterIdServiceServer(s, f)
 	snowraftv1.RegisterLayoutServiceServer(s, f)
+	snowraftv1.RegisterBackfillServiceServer(s, f)
 	snowraftv1.RegisterWorkerServiceServer(s, f)
 	snowraftv1.RegisterClusterServiceServer(s, f)
 	snowraftv1.RegisterSequenceServiceServer(s, f)
