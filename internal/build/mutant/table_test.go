@@ -23,6 +23,7 @@ const (
 var sections = []struct{ dir, title string }{
 	{"fsm", "State machine"},
 	{"sequence", "Periods and texts of sequences"},
+	{"internal/backfill", "IDs of the past"},
 	{"allocator", "Windows and blocks in a process"},
 	{"internal/member", "Members and leaders"},
 	{"internal/clock", "Clocks"},
