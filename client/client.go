@@ -41,8 +41,9 @@ type Client struct {
 	// idStreams and numberStreams carry requests of many callers; a one-shot client does not use them.
 	idStreams, numberStreams *streams
 
-	sequences snowraftv1.SequenceServiceClient
-	catalog   snowraftv1.LayoutServiceClient
+	sequences    snowraftv1.SequenceServiceClient
+	reservations snowraftv1.ReservationServiceClient
+	catalog      snowraftv1.LayoutServiceClient
 
 	// standard issues IDs of the layout "default".
 	standard *IDs
@@ -87,6 +88,7 @@ func New(addrs []string, opts ...Option) (*Client, error) {
 		c.members.begin.Do(func() {}) // a one-shot client learns no members
 	}
 	c.sequences, c.catalog = snowraftv1.NewSequenceServiceClient(c.leader), snowraftv1.NewLayoutServiceClient(c.leader)
+	c.reservations = snowraftv1.NewReservationServiceClient(c.leader)
 	c.standard = c.IDs(defaultLayout)
 	return c, nil
 }

@@ -76,6 +76,20 @@ var (
 	ErrRequestIDReused error = condition(rpc.RequestIDReused)
 	// ErrStrictSequence reports that a strict sequence has no blocks, because the leader issues its numbers.
 	ErrStrictSequence error = condition(rpc.StrictSequence)
+	// ErrGaplessSequence reports that the numbers of a gapless sequence are reserved, and not issued; see [Sequence.Reserve].
+	ErrGaplessSequence error = condition(rpc.GaplessSequence)
+	// ErrNotGapless reports that the sequence has no reservations, because it is not gapless.
+	ErrNotGapless error = condition(rpc.NotGapless)
+	// ErrReservationsOpen reports that the sequence has as many open reservations as it can have. The error names the oldest key.
+	ErrReservationsOpen error = condition(rpc.ReservationsOpen)
+	// ErrStaleAttempt reports that the key was reserved again since the claim, so nothing was done.
+	ErrStaleAttempt error = condition(rpc.StaleAttempt)
+	// ErrUnknownReservation reports that the cluster does not remember the reservation.
+	ErrUnknownReservation error = condition(rpc.UnknownReservation)
+	// ErrAlreadySettled reports that the number has another fate already.
+	ErrAlreadySettled error = condition(rpc.AlreadySettled)
+	// ErrNumberUnresolved reports that a restore left the fate of the number unknown, until an operator resolves it.
+	ErrNumberUnresolved error = condition(rpc.NumberUnresolved)
 	// ErrGenerationMismatch reports that the object to change does not have the expected generation, so nothing was done.
 	ErrGenerationMismatch error = condition(rpc.GenerationMismatch)
 

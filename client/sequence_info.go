@@ -26,6 +26,10 @@ type SequenceInfo struct {
 	// Remaining is the number of numbers that can still be issued in this period. If Last is not exact, the numbers that members hold
 	// in blocks do not count.
 	Remaining uint64
+	// OpenReservations and UnknownNumbers count the numbers of a gapless sequence that are open, and those that a restore left
+	// unknown, in all periods. OldestOpenAt is the time of the oldest open reservation; zero if there is none.
+	OpenReservations, UnknownNumbers uint64
+	OldestOpenAt                     time.Time
 
 	// UnreachedMembers is the names of members that did not acknowledge a change in time. Until these members
 	// acknowledge it, they may not know a new sequence, or may issue numbers from before the change. Empty if nothing
@@ -48,16 +52,22 @@ func sequenceInfo(m *snowraftv1.Sequence) (SequenceInfo, error) {
 			Name: m.GetName(), Start: m.Start, Increment: m.Increment, Min: m.Min, Max: m.Max,
 			YearStarts: starts, TimeZone: m.GetTimeZone(), Format: m.GetFormat(), Description: m.GetDescription(),
 			BlockDuration: time.Duration(m.GetBlockDurationMs()) * time.Millisecond,
-			MinBlock:      int(m.GetMinBlock()), MaxBlock: int(m.GetMaxBlock()),
+			MinBlock:      int(m.GetMinBlock()), MaxBlock: int(m.GetMaxBlock()), Reuse: m.GetReuse(),
 		},
 		CreatedAt: time.UnixMilli(m.GetCreatedAtMs()), Generation: m.GetGeneration(),
 		Period: period, Last: m.Last, LastAtMost: m.LastAtMost, Next: m.Next, Remaining: m.GetRemaining(),
+		OpenReservations: m.GetOpenReservations(), UnknownNumbers: m.GetUnknownNumbers(),
+	}
+	if at := m.GetOldestOpenAtMs(); at != 0 {
+		info.OldestOpenAt = time.UnixMilli(at)
 	}
 	switch m.GetMode() {
 	case snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT:
 		info.Mode = ModeStrict
 	case snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED:
 		info.Mode = ModeRelaxed
+	case snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS:
+		info.Mode = ModeGapless
 	default:
 		return SequenceInfo{}, malformed("the mode %v", m.GetMode())
 	}

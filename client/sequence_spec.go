@@ -18,15 +18,20 @@ const (
 	// ModeRelaxed guarantees numbers that ascend per member. Each member issues them from blocks in its memory. This is
 	// faster, and continues for a while without a quorum.
 	ModeRelaxed
+	// ModeGapless accounts for every number: it is reserved under a key, and then confirmed or void; see [Sequence.Reserve]. The
+	// increment is 1, and other calls for numbers fail with ErrGaplessSequence.
+	ModeGapless
 )
 
-// String returns "strict" or "relaxed".
+// String returns "strict", "relaxed" or "gapless".
 func (m SequenceMode) String() string {
 	switch m {
 	case ModeStrict:
 		return "strict"
 	case ModeRelaxed:
 		return "relaxed"
+	case ModeGapless:
+		return "gapless"
 	default:
 		return fmt.Sprintf("mode %d", uint8(m))
 	}
@@ -62,6 +67,9 @@ type SequenceSpec struct {
 	BlockDuration time.Duration
 	// MinBlock and MaxBlock bound the numbers in a block, 1 to 100,000,000; 0: 100 and 10,000,000.
 	MinBlock, MaxBlock int
+
+	// Reuse lets a gapless sequence reserve numbers of [Sequence.VoidNeverCommitted] again, the lowest of the current period first.
+	Reuse bool
 }
 
 // message returns the specification as a message of the API.
@@ -70,7 +78,7 @@ func (s *SequenceSpec) message() *snowraftv1.Sequence {
 		Name: s.Name, Mode: modeOnTheWire(s.Mode), Start: s.Start, Increment: s.Increment, Min: s.Min, Max: s.Max,
 		Reset_: resetOnTheWire(s.Reset), TimeZone: s.TimeZone, Format: s.Format, Description: s.Description, YearStarts: s.YearStarts.String(),
 		// Negative counts become large ones, which members reject.
-		BlockDurationMs: wholeMillis(s.BlockDuration), MinBlock: uint64(s.MinBlock), MaxBlock: uint64(s.MaxBlock),
+		BlockDurationMs: wholeMillis(s.BlockDuration), MinBlock: uint64(s.MinBlock), MaxBlock: uint64(s.MaxBlock), Reuse: s.Reuse,
 	}
 }
 
@@ -93,6 +101,8 @@ func modeOnTheWire(m SequenceMode) snowraftv1.SequenceMode {
 		return snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
 	case ModeRelaxed:
 		return snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED
+	case ModeGapless:
+		return snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS
 	default:
 		return -1
 	}

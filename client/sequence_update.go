@@ -20,6 +20,7 @@ type SequenceUpdate struct {
 	Description                *string
 	BlockDuration              *time.Duration
 	MinBlock, MaxBlock         *int
+	Reuse                      *bool
 }
 
 // message returns the new values as a message of the API, with the mask of their fields.
@@ -35,6 +36,7 @@ func (u *SequenceUpdate) message(name string) (*snowraftv1.Sequence, *fieldmaskp
 		{"time_zone", take(&spec.TimeZone, u.TimeZone)}, {"format", take(&spec.Format, u.Format)},
 		{"description", take(&spec.Description, u.Description)}, {"block_duration_ms", take(&spec.BlockDuration, u.BlockDuration)},
 		{"min_block", take(&spec.MinBlock, u.MinBlock)}, {"max_block", take(&spec.MaxBlock, u.MaxBlock)},
+		{"reuse", take(&spec.Reuse, u.Reuse)},
 	} {
 		if f.set {
 			mask.Paths = append(mask.Paths, f.path)

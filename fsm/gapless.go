@@ -39,8 +39,7 @@ func (s *State) gapless(name string) (*sequence, *Refused) {
 	case refused != nil:
 		return nil, refused
 	case !q.spec.gapless():
-		return nil, refuse(commandv1.Refusal_REFUSAL_NOT_GAPLESS,
-			"sequence %q is not gapless, so its numbers cannot be reserved; use next, or another sequence", name)
+		return nil, RefuseNotGapless(name)
 	}
 	return q, q.thawed()
 }
@@ -61,6 +60,12 @@ func (q *sequence) notByNext() *Refused {
 func RefuseGapless(name string) *Refused {
 	return refuse(commandv1.Refusal_REFUSAL_GAPLESS_SEQUENCE,
 		"sequence %q is gapless, so each of its numbers needs a reservation; use \"snowraft seq reserve\"", name)
+}
+
+// RefuseNotGapless refuses a call about reservations of a sequence that has none.
+func RefuseNotGapless(name string) *Refused {
+	return refuse(commandv1.Refusal_REFUSAL_NOT_GAPLESS,
+		"sequence %q is not gapless, so its numbers cannot be reserved; use next, or another sequence", name)
 }
 
 // drawn reports whether a number of the name was ever drawn.

@@ -26,6 +26,7 @@ type whole struct {
 	record   *snowraftv1.Token
 	template *snowraftv1.Template
 	position int64 // of the backfill job 1
+	reserved []*snowraftv1.Reservation
 }
 
 // note keeps what later calls refer to.
@@ -43,6 +44,10 @@ func (v *whole) note(reply proto.Message) {
 		v.template = r.GetTemplate()
 	case *snowraftv1.BackfillIdsResponse:
 		v.position = r.GetPosition()
+	case interface {
+		GetReservations() []*snowraftv1.Reservation
+	}:
+		v.reserved = r.GetReservations()
 	case interface{ GetToken() *snowraftv1.Token }:
 		v.record = r.GetToken()
 	}
@@ -222,6 +227,31 @@ var wholes = []struct {
 	{snowraftv1.TokenService_DeleteToken_FullMethodName, false, func(v *whole) proto.Message {
 		return &snowraftv1.DeleteTokenRequest{Token: v.name, ExpectedGeneration: &v.record.Generation}
 	}},
+	{snowraftv1.SequenceService_CreateSequence_FullMethodName, false, func(v *whole) proto.Message {
+		s := gapless(v.name + "-gapless")
+		s.Reuse = true
+		return &snowraftv1.CreateSequenceRequest{Sequence: s}
+	}},
+	{snowraftv1.ReservationService_ReserveNumbers_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.ReserveNumbersRequest{Sequence: v.name + "-gapless", Keys: []string{"k", "l"}}
+	}},
+	{snowraftv1.ReservationService_ConfirmNumbers_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.ConfirmNumbersRequest{Sequence: v.name + "-gapless", Claims: claimOf(v.reserved[0])}
+	}},
+	{snowraftv1.ReservationService_VoidNumbers_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.VoidNumbersRequest{Sequence: v.name + "-gapless", Claims: claimOf(v.reserved[1]), Reason: "canceled", NeverCommitted: true}
+	}},
+	{snowraftv1.ReservationService_TakeNumbers_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.TakeNumbersRequest{Sequence: v.name + "-gapless", Number: 50, Count: 2, Period: v.reserved[0].GetPeriod(), Reason: "paper"}
+	}},
+	{snowraftv1.ReservationService_ResolveNumbers_FullMethodName, true, func(v *whole) proto.Message { // no number is unknown
+		return &snowraftv1.ResolveNumbersRequest{
+			Sequence: v.name + "-gapless", Number: 60, Count: 2, Period: v.reserved[0].GetPeriod(), Fate: snowraftv1.NumberFate_NUMBER_FATE_VOID, Reason: "lost",
+		}
+	}},
+	{snowraftv1.ReservationService_ResolveNumbers_FullMethodName, true, func(v *whole) proto.Message {
+		return &snowraftv1.ResolveNumbersRequest{Sequence: v.name + "-gapless", Number: 60, Fate: snowraftv1.NumberFate_NUMBER_FATE_CONFIRMED}
+	}},
 }
 
 // unset are the fields of requests that a caller cannot usefully set: those that only answers have, disabled, because only a
@@ -229,8 +259,9 @@ var wholes = []struct {
 var unset = []protoreflect.FullName{
 	"snowraft.v1.ApplyTemplateRequest.dry_run", "snowraft.v1.Config.generation", "snowraft.v1.Layout.exhausts_at_ms",
 	"snowraft.v1.Sequence.created_at_ms", "snowraft.v1.Sequence.deleted", "snowraft.v1.Sequence.frozen", "snowraft.v1.Sequence.generation",
-	"snowraft.v1.Sequence.last", "snowraft.v1.Sequence.last_at_most", "snowraft.v1.Sequence.next", "snowraft.v1.Sequence.period",
-	"snowraft.v1.Sequence.remaining", "snowraft.v1.Sequence.template",
+	"snowraft.v1.Sequence.last", "snowraft.v1.Sequence.last_at_most", "snowraft.v1.Sequence.next",
+	"snowraft.v1.Sequence.oldest_open_at_ms", "snowraft.v1.Sequence.open_reservations", "snowraft.v1.Sequence.period",
+	"snowraft.v1.Sequence.remaining", "snowraft.v1.Sequence.template", "snowraft.v1.Sequence.unknown_numbers",
 	"snowraft.v1.Template.created_at_ms", "snowraft.v1.Template.generation", "snowraft.v1.Template.resumed_start", "snowraft.v1.Template.sequences",
 	"snowraft.v1.Template.suspended", "snowraft.v1.Token.begun",
 	"snowraft.v1.Token.created_at_ms", "snowraft.v1.Token.disabled", "snowraft.v1.Token.generation", "snowraft.v1.Token.id",
@@ -246,7 +277,7 @@ var unproposed = []protoreflect.FullName{
 // volatile are fields of commands that differ between the places, and whether they are set counts.
 var volatile = map[protoreflect.Name]bool{
 	"clock_at_ms": true, "judged_at": true, "generation": true, "token": true, "until_tick": true, "next_tick": true, "hash": true, "id": true, "replaces": true,
-	"template": true,
+	"template": true, "reservation": true,
 }
 
 // even makes the commands of all places equal.

@@ -244,6 +244,9 @@ func TestMetricsPageListsWhatIsExported(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		n.untilNewest()
+		n.createSequence(gapless("invoices"))
+		n.reserve("invoices", "order-1")
 		p := readPage(t)
 		ofMember := exercise(t, n, n.server.RedisAddr(), n.server.ThriftAddr(), n.ids, n.sequences)
 		_, text := l.ask("GET", "/metrics", "")

@@ -108,6 +108,25 @@ func TestAnswers(t *testing.T) {
 		{"seq next countdown -n 3", &snowraftv1.NextNumbersRequest{Sequence: "countdown", Count: 3}},
 		{"seq next invoices --request-id r", &snowraftv1.NextNumbersRequest{Sequence: "invoices", Count: 1, RequestId: "r"}},
 		{"seq last orders", &snowraftv1.GetLastRequest{Sequence: "orders"}},
+		{"seq create receipts --mode gapless --reuse", &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{
+			Name: "receipts", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS, Reuse: true,
+		}}},
+		{"seq reserve receipts order-1001 order-1002", &snowraftv1.ReserveNumbersRequest{Sequence: "receipts", Keys: []string{"order-1001", "order-1002"}}},
+		{"seq confirm receipts order-1001 --reservation 5649 --attempt 2", &snowraftv1.ConfirmNumbersRequest{Sequence: "receipts", Claims: claims}},
+		{"seq void receipts order-1001 --reservation 5649 --attempt 2 --reason canceled", &snowraftv1.VoidNumbersRequest{Sequence: "receipts", Claims: claims, Reason: "canceled"}},
+		{"seq void receipts order-1001 --reservation 5649 --attempt 2 --reason canceled --never-committed", &snowraftv1.VoidNumbersRequest{
+			Sequence: "receipts", Claims: claims, Reason: "canceled", NeverCommitted: true,
+		}},
+		{"seq open receipts --min-age 1h", &snowraftv1.ListReservationsRequest{Sequence: "receipts", PageSize: 1000, MinAgeMs: 3600000}},
+		{"seq take receipts 4711", &snowraftv1.TakeNumbersRequest{Sequence: "receipts", Number: 4711, Count: 1}},
+		{"seq take receipts 1 -n 9 --period 2025 --reason old", &snowraftv1.TakeNumbersRequest{Sequence: "receipts", Number: 1, Count: 9, Period: "2025-01-01", Reason: "old"}},
+		{"seq resolve receipts 4711 used", &snowraftv1.ResolveNumbersRequest{
+			Sequence: "receipts", Number: 4711, Count: 1, Fate: snowraftv1.NumberFate_NUMBER_FATE_CONFIRMED,
+		}},
+		{"seq resolve receipts 4711 void -n 2 --period 2026-01-01 --reason lost", &snowraftv1.ResolveNumbersRequest{
+			Sequence: "receipts", Number: 4711, Count: 2, Period: "2026-01-01", Fate: snowraftv1.NumberFate_NUMBER_FATE_VOID, Reason: "lost",
+		}},
+		{"seq audit receipts --period 2026", &snowraftv1.AuditPeriodRequest{Sequence: "receipts", PageSize: 1000, Period: "2026-01-01"}},
 		{"seq last countdown", &snowraftv1.GetLastRequest{Sequence: "countdown"}},
 	} {
 		args := append([]string{"--addr", f.Address}, strings.Fields(c.line)...)
@@ -139,6 +158,8 @@ func TestAnswers(t *testing.T) {
 	clitest.Golden(t, "text", text.String())
 	clitest.Golden(t, "json", documents.String())
 }
+
+var claims = []*snowraftv1.Claim{{Key: "order-1001", Reservation: 5649, Attempt: 2}}
 
 // withoutEnd returns a layout as a client requests it, without the time of its end.
 func withoutEnd(l *snowraftv1.Layout) *snowraftv1.Layout {

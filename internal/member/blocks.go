@@ -72,6 +72,9 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, o
 		if err != nil {
 			return allocator.Block{}, grantedBlock{}, err
 		}
+		if d.gapless {
+			return allocator.Block{}, grantedBlock{}, fsm.RefuseGapless(name)
+		}
 		if err := prepare(d); err != nil {
 			return allocator.Block{}, grantedBlock{}, err
 		}

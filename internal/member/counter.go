@@ -123,6 +123,9 @@ func (c Counter) Next(ctx context.Context, count uint64) (Numbering, error) {
 	if c.Strict() {
 		return Numbering{}, ErrStrict
 	}
+	if c.definition.gapless {
+		return Numbering{}, fsm.RefuseGapless(c.name)
+	}
 	if err := c.definition.checkCount(count); err != nil {
 		return Numbering{}, err
 	}

@@ -20,7 +20,7 @@ import (
 // definition is the parsed specification of a sequence.
 type definition struct {
 	incarnation, generation uint64
-	strict                  bool
+	strict, gapless         bool
 	calendar                sequence.Calendar
 	location                *time.Location
 	lateMillis              int64
@@ -43,6 +43,7 @@ func settled(s fsm.Sequence) (*definition, error) {
 	d := &definition{
 		incarnation: s.Incarnation, generation: s.Numbering,
 		strict:   spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_STRICT,
+		gapless:  spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_GAPLESS,
 		calendar: calendarOf(fsm.PeriodsOf(spec)), lateMillis: spec.GetLateMs(),
 	}
 	var err error

@@ -10,7 +10,7 @@ import (
 // Standing is a sequence and what this member knows of its numbers that were issued and of those that are left.
 type Standing struct {
 	fsm.Sequence
-	// Exact reports whether the fields below are exact: those of a strict sequence at the leader. Otherwise, members may hold
+	// Exact reports whether the fields below are exact: those of a strict or gapless sequence at the leader. Otherwise, members may hold
 	// numbers in blocks. Issued is then the last number that can have been issued, and Left counts the numbers beyond it.
 	Exact bool
 
@@ -27,6 +27,7 @@ func (m *Member) Standing(s fsm.Sequence) Standing {
 		Sequence: s, Issued: s.Last, HasIssued: s.HasLast && !s.Frozen, Following: s.Next, Left: s.Remaining,
 	}
 	lt := m.leaderTerm.Load()
+	st.Exact = lt != nil && s.Spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_GAPLESS // no member holds numbers
 	if lt == nil || s.Spec.GetMode() != commandv1.SequenceMode_SEQUENCE_MODE_STRICT || s.Frozen || s.Deleted {
 		return st
 	}

@@ -29,6 +29,7 @@ func TestEveryMethodHasRule(t *testing.T) {
 		{"snowraft.v1.IdService", len(snowraftv1.IdService_ServiceDesc.Methods) + len(snowraftv1.IdService_ServiceDesc.Streams)},
 		{"snowraft.v1.SequenceService", len(snowraftv1.SequenceService_ServiceDesc.Methods) + len(snowraftv1.SequenceService_ServiceDesc.Streams)},
 		{"snowraft.v1.TemplateService", len(snowraftv1.TemplateService_ServiceDesc.Methods)},
+		{"snowraft.v1.ReservationService", len(snowraftv1.ReservationService_ServiceDesc.Methods)},
 		{"snowraft.v1.LayoutService", len(snowraftv1.LayoutService_ServiceDesc.Methods)},
 		{"snowraft.v1.BackfillService", len(snowraftv1.BackfillService_ServiceDesc.Methods)},
 		{"snowraft.v1.WorkerService", len(snowraftv1.WorkerService_ServiceDesc.Methods)},

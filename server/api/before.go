@@ -21,6 +21,10 @@ func (s *Services) Before(req any) proto.Message {
 		return s.sequenceBefore(req.GetName())
 	case *snowraftv1.SetNextRequest:
 		return s.sequenceBefore(req.GetSequence())
+	case *snowraftv1.TakeNumbersRequest:
+		return s.sequenceBefore(req.GetSequence())
+	case *snowraftv1.ResolveNumbersRequest:
+		return s.sequenceBefore(req.GetSequence())
 	case *snowraftv1.ResumeSequenceRequest:
 		return s.sequenceBefore(req.GetSequence())
 	case *snowraftv1.CreateTemplateRequest:

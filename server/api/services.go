@@ -83,6 +83,7 @@ func (s *Services) Register(g grpc.ServiceRegistrar) error {
 	snowraftv1.RegisterClusterServiceServer(g, &clusterService{Services: s})
 	snowraftv1.RegisterSequenceServiceServer(g, sequences{Numbers: Numbers{Kernel: s.Kernel}, Services: s})
 	snowraftv1.RegisterTemplateServiceServer(g, templates{Services: s})
+	snowraftv1.RegisterReservationServiceServer(g, reservations{Services: s})
 	snowraftv1.RegisterTokenServiceServer(g, tokens{Services: s})
 	snowraftv1.RegisterOperationsServiceServer(g, &operations{Services: s})
 	snowraftv1.RegisterViewServiceServer(g, views{Services: s})

@@ -58,6 +58,7 @@ var sequenceFields = []sequenceField{
 	}},
 	{"late_ms", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.LateMs = m.GetLateMs() }},
 	{"time_zone", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.TimeZone = m.GetTimeZone() }},
+	{"reuse", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Reuse = m.GetReuse() }},
 	{"description", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Description = m.GetDescription() }},
 }
 
@@ -155,7 +156,7 @@ func updateSpec(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence, fields []s
 		f.apply(spec, m)
 	}
 	if _, ok := snowraftv1.SequenceMode_name[int32(spec.GetMode())]; !ok {
-		return wire.Invalid(fmt.Sprintf("mode %d: expected relaxed or strict", spec.GetMode()))
+		return wire.Invalid(fmt.Sprintf("mode %d: expected relaxed, strict or gapless", spec.GetMode()))
 	}
 	if _, ok := snowraftv1.SequenceReset_name[int32(spec.GetReset_())]; !ok {
 		return wire.Invalid(fmt.Sprintf("reset %d: expected none, daily, weekly, monthly, quarterly or yearly", spec.GetReset_()))
@@ -173,7 +174,7 @@ func settingsMessage(spec *commandv1.SequenceSpec) *snowraftv1.Sequence {
 		MinBlock: spec.GetMinBlock(), MaxBlock: spec.GetMaxBlock(),
 		Reset_: snowraftv1.SequenceReset(spec.GetReset_()), TimeZone: spec.GetTimeZone(),
 		Format: spec.GetFormat(), Description: spec.GetDescription(), Template: spec.GetTemplate(),
-		YearStarts: sequence.YearStart(spec.GetYearStarts()).String(), LateMs: spec.GetLateMs(), //nolint:gosec // the state machine has checked it
+		Reuse: spec.GetReuse(), YearStarts: sequence.YearStart(spec.GetYearStarts()).String(), LateMs: spec.GetLateMs(), //nolint:gosec // the state machine has checked it
 	}
 }
 
@@ -181,6 +182,7 @@ func sequenceMessage(s member.Standing) *snowraftv1.Sequence {
 	m := settingsMessage(s.Spec)
 	m.CreatedAtMs, m.Generation, m.Period = s.CreatedMillis, s.Generation, sequence.Period(s.Period).String()
 	m.Remaining, m.Frozen, m.Deleted = s.Left, s.Frozen, s.Deleted
+	m.OpenReservations, m.UnknownNumbers, m.OldestOpenAtMs = s.Open, s.Unknown, s.OldestOpenMillis
 	for _, e := range s.Ended() {
 		ended := &snowraftv1.EndedPeriod{Period: sequence.Period(e.Period).String(), Remaining: e.Remaining, Frozen: e.Frozen}
 		if e.Remaining > 0 {

@@ -56,6 +56,7 @@ func (now health) status(service string) (s grpc_health_v1.HealthCheckResponse_S
 	case "", snowraftv1.IdService_ServiceDesc.ServiceName:
 		serving = now.ready
 	case snowraftv1.SequenceService_ServiceDesc.ServiceName, snowraftv1.LayoutService_ServiceDesc.ServiceName,
+		snowraftv1.ReservationService_ServiceDesc.ServiceName,
 		snowraftv1.WorkerService_ServiceDesc.ServiceName, snowraftv1.BackfillService_ServiceDesc.ServiceName, snowraftv1.ClusterService_ServiceDesc.ServiceName,
 		snowraftv1.TemplateService_ServiceDesc.ServiceName, snowraftv1.TokenService_ServiceDesc.ServiceName, snowraftv1.OperationsService_ServiceDesc.ServiceName,
 		snowraftv1.ViewService_ServiceDesc.ServiceName:

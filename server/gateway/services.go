@@ -32,7 +32,7 @@ func (s services) register(g grpc.ServiceRegistrar) error {
 		snowraftv1.SequenceService_NextNumbers_FullMethodName, snowraftv1.SequenceService_GetLast_FullMethodName,
 	}
 	for _, desc := range []grpc.ServiceDesc{
-		snowraftv1.IdService_ServiceDesc, snowraftv1.SequenceService_ServiceDesc, snowraftv1.TemplateService_ServiceDesc, snowraftv1.LayoutService_ServiceDesc,
+		snowraftv1.IdService_ServiceDesc, snowraftv1.SequenceService_ServiceDesc, snowraftv1.ReservationService_ServiceDesc, snowraftv1.TemplateService_ServiceDesc, snowraftv1.LayoutService_ServiceDesc,
 		snowraftv1.WorkerService_ServiceDesc, snowraftv1.BackfillService_ServiceDesc, snowraftv1.ClusterService_ServiceDesc,
 		snowraftv1.TokenService_ServiceDesc, snowraftv1.OperationsService_ServiceDesc,
 		snowraftv1.ViewService_ServiceDesc,

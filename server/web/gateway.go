@@ -88,6 +88,7 @@ func newGateway(conn grpc.ClientConnInterface) (*gateway, error) {
 		register(g.mux, conn, snowraftv1.NewClusterServiceClient, gatewayv1.RegisterClusterServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewSequenceServiceClient, gatewayv1.RegisterSequenceServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewTemplateServiceClient, gatewayv1.RegisterTemplateServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewReservationServiceClient, gatewayv1.RegisterReservationServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewTokenServiceClient, gatewayv1.RegisterTokenServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewOperationsServiceClient, gatewayv1.RegisterOperationsServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewViewServiceClient, gatewayv1.RegisterViewServiceHandlerClient),

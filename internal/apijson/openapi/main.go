@@ -40,7 +40,7 @@ func rewrite(w io.Writer, r io.Reader) error {
 
 // services lists the services in the order in which readers need them. The generator sorts them by the names of their files.
 var services = []string{
-	"IdService", "SequenceService", "TemplateService", "LayoutService", "TokenService", "ViewService", "ClusterService", "OperationsService", "WorkerService", "BackfillService",
+	"IdService", "SequenceService", "ReservationService", "TemplateService", "LayoutService", "TokenService", "ViewService", "ClusterService", "OperationsService", "WorkerService", "BackfillService",
 }
 
 type service struct {

@@ -33,7 +33,7 @@ func TestPublishedDocumentHasWords(t *testing.T) {
 	if err := json.Unmarshal([]byte(snowraftv1.OpenAPI), &document); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := document.Definitions["v1SequenceMode"].Enum, []string{"unspecified", "relaxed", "strict"}; !slices.Equal(got, want) {
+	if got, want := document.Definitions["v1SequenceMode"].Enum, []string{"unspecified", "relaxed", "strict", "gapless"}; !slices.Equal(got, want) {
 		t.Errorf("the words of SequenceMode are %q, want %q", got, want)
 	}
 }

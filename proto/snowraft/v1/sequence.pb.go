@@ -36,6 +36,9 @@ const (
 	// The leader issues the numbers, linearizably: each is greater than all numbers in responses before its request
 	// (smaller, if the increment is negative).
 	SequenceMode_SEQUENCE_MODE_STRICT SequenceMode = 2
+	// Every number is accounted for: it is reserved under a key, and then confirmed or void; see ReservationService. The
+	// increment is 1. NextNumbers, SetNext and AllocateBlock fail with GAPLESS_SEQUENCE.
+	SequenceMode_SEQUENCE_MODE_GAPLESS SequenceMode = 3
 )
 
 // Enum value maps for SequenceMode.
@@ -44,11 +47,13 @@ var (
 		0: "SEQUENCE_MODE_UNSPECIFIED",
 		1: "SEQUENCE_MODE_RELAXED",
 		2: "SEQUENCE_MODE_STRICT",
+		3: "SEQUENCE_MODE_GAPLESS",
 	}
 	SequenceMode_value = map[string]int32{
 		"SEQUENCE_MODE_UNSPECIFIED": 0,
 		"SEQUENCE_MODE_RELAXED":     1,
 		"SEQUENCE_MODE_STRICT":      2,
+		"SEQUENCE_MODE_GAPLESS":     3,
 	}
 )
 
@@ -206,9 +211,18 @@ type Sequence struct {
 	LateMs int64 `protobuf:"varint,34,opt,name=late_ms,json=lateMs,proto3" json:"late_ms,omitempty"`
 	// Output only. The periods that ended and of which the cluster knows the end, in ascending order. A period that is not
 	// listed is unknown, not empty.
-	EndedPeriods  []*EndedPeriod `protobuf:"bytes,35,rep,name=ended_periods,json=endedPeriods,proto3" json:"ended_periods,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	EndedPeriods []*EndedPeriod `protobuf:"bytes,35,rep,name=ended_periods,json=endedPeriods,proto3" json:"ended_periods,omitempty"`
+	// Not output only. A reservation may get a number that was voided as never committed, the lowest of the current period
+	// first. Gapless sequences only.
+	Reuse bool `protobuf:"varint,40,opt,name=reuse,proto3" json:"reuse,omitempty"`
+	// Output only, as are the fields below; gapless sequences only. Count of the open reservations, and of the numbers that
+	// a restore left unknown, in all periods.
+	OpenReservations uint64 `protobuf:"varint,41,opt,name=open_reservations,json=openReservations,proto3" json:"open_reservations,omitempty"`
+	UnknownNumbers   uint64 `protobuf:"varint,42,opt,name=unknown_numbers,json=unknownNumbers,proto3" json:"unknown_numbers,omitempty"`
+	// Time of the oldest open reservation, in Unix milliseconds; 0 if there is none.
+	OldestOpenAtMs int64 `protobuf:"varint,43,opt,name=oldest_open_at_ms,json=oldestOpenAtMs,proto3" json:"oldest_open_at_ms,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Sequence) Reset() {
@@ -421,6 +435,34 @@ func (x *Sequence) GetEndedPeriods() []*EndedPeriod {
 		return x.EndedPeriods
 	}
 	return nil
+}
+
+func (x *Sequence) GetReuse() bool {
+	if x != nil {
+		return x.Reuse
+	}
+	return false
+}
+
+func (x *Sequence) GetOpenReservations() uint64 {
+	if x != nil {
+		return x.OpenReservations
+	}
+	return 0
+}
+
+func (x *Sequence) GetUnknownNumbers() uint64 {
+	if x != nil {
+		return x.UnknownNumbers
+	}
+	return 0
+}
+
+func (x *Sequence) GetOldestOpenAtMs() int64 {
+	if x != nil {
+		return x.OldestOpenAtMs
+	}
+	return 0
 }
 
 // EndedPeriod is a period of a sequence that ended. Its numbers may be late.
@@ -2355,7 +2397,7 @@ var File_snowraft_v1_sequence_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
-	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\xb5\a\n" +
+	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\xd4\b\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\x05start\x18\x02 \x01(\x03B\x020\x01H\x00R\x05start\x88\x01\x01\x12%\n" +
@@ -2387,7 +2429,11 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"yearStarts\x12\x1a\n" +
 	"\btemplate\x18% \x01(\tR\btemplate\x12\x17\n" +
 	"\alate_ms\x18\" \x01(\x03R\x06lateMs\x12=\n" +
-	"\rended_periods\x18# \x03(\v2\x18.snowraft.v1.EndedPeriodR\fendedPeriodsB\b\n" +
+	"\rended_periods\x18# \x03(\v2\x18.snowraft.v1.EndedPeriodR\fendedPeriods\x12\x14\n" +
+	"\x05reuse\x18( \x01(\bR\x05reuse\x12/\n" +
+	"\x11open_reservations\x18) \x01(\x04B\x020\x01R\x10openReservations\x12+\n" +
+	"\x0funknown_numbers\x18* \x01(\x04B\x020\x01R\x0eunknownNumbers\x12)\n" +
+	"\x11oldest_open_at_ms\x18+ \x01(\x03R\x0eoldestOpenAtMsB\b\n" +
 	"\x06_startB\f\n" +
 	"\n" +
 	"_incrementB\x06\n" +
@@ -2545,11 +2591,12 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x06unused\x18\x03 \x01(\x04B\x020\x01R\x06unused\x12\x1d\n" +
 	"\n" +
 	"return_key\x18\x04 \x01(\fR\treturnKey\"\x15\n" +
-	"\x13ReturnBlockResponse*b\n" +
+	"\x13ReturnBlockResponse*}\n" +
 	"\fSequenceMode\x12\x1d\n" +
 	"\x19SEQUENCE_MODE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15SEQUENCE_MODE_RELAXED\x10\x01\x12\x18\n" +
-	"\x14SEQUENCE_MODE_STRICT\x10\x02*\xd2\x01\n" +
+	"\x14SEQUENCE_MODE_STRICT\x10\x02\x12\x19\n" +
+	"\x15SEQUENCE_MODE_GAPLESS\x10\x03*\xd2\x01\n" +
 	"\rSequenceReset\x12\x1e\n" +
 	"\x1aSEQUENCE_RESET_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +

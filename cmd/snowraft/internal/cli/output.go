@@ -19,6 +19,7 @@ import (
 const (
 	OutputText = "text"
 	OutputJSON = "json"
+	OutputCSV  = "csv" // of the commands that offer it
 )
 
 // wantsJSON reports whether a command line, which may be wrong, requests JSON.
@@ -42,6 +43,7 @@ func wantsJSON(args []string) bool {
 type Printer struct {
 	w     io.Writer
 	JSON  bool
+	CSV   bool
 	Style Style
 }
 
@@ -49,7 +51,7 @@ type Printer struct {
 func (a *App) Printer(output string) *Printer {
 	_, style := a.Terminal(a.Stdout)
 	style.Columns = a.Columns()
-	return &Printer{w: a.Stdout, JSON: output == OutputJSON, Style: style}
+	return &Printer{w: a.Stdout, JSON: output == OutputJSON, CSV: output == OutputCSV, Style: style}
 }
 
 // Answer writes doc as one line of JSON, or blocks as text with an empty line between blocks. doc is the
@@ -83,6 +85,9 @@ func (p *Printer) json(doc any) error {
 	_, err = p.w.Write(append(line, '\n'))
 	return err
 }
+
+// Raw writes output of a form of its own.
+func (p *Printer) Raw(write func(io.Writer) error) error { return write(p.w) }
 
 // Lines writes texts, one per line.
 func (p *Printer) Lines(texts iter.Seq[[]byte]) error {

@@ -22,20 +22,21 @@ const defaultAddress = Localhost + ":7700"
 // Remote is the cluster that a command calls, through the members at the given addresses. The
 // caller of Dial or At closes it.
 type Remote struct {
-	IDs        snowraftv1.IdServiceClient
-	Layouts    snowraftv1.LayoutServiceClient
-	Backfills  snowraftv1.BackfillServiceClient
-	Workers    snowraftv1.WorkerServiceClient
-	Sequences  snowraftv1.SequenceServiceClient
-	Templates  snowraftv1.TemplateServiceClient
-	Cluster    snowraftv1.ClusterServiceClient
-	Tokens     snowraftv1.TokenServiceClient
-	Operations snowraftv1.OperationsServiceClient
-	Views      snowraftv1.ViewServiceClient
-	Addresses  []string
-	Timeout    time.Duration // limit of one call to all the members that it tries
-	access     Access
-	client     *client.Client
+	IDs          snowraftv1.IdServiceClient
+	Layouts      snowraftv1.LayoutServiceClient
+	Backfills    snowraftv1.BackfillServiceClient
+	Workers      snowraftv1.WorkerServiceClient
+	Sequences    snowraftv1.SequenceServiceClient
+	Reservations snowraftv1.ReservationServiceClient
+	Templates    snowraftv1.TemplateServiceClient
+	Cluster      snowraftv1.ClusterServiceClient
+	Tokens       snowraftv1.TokenServiceClient
+	Operations   snowraftv1.OperationsServiceClient
+	Views        snowraftv1.ViewServiceClient
+	Addresses    []string
+	Timeout      time.Duration // limit of one call to all the members that it tries
+	access       Access
+	client       *client.Client
 }
 
 // Dial returns the cluster that the members at these addresses belong to. The first call connects.
@@ -53,8 +54,9 @@ func Dial(addresses []string, timeout time.Duration, access Access) (*Remote, er
 		IDs: snowraftv1.NewIdServiceClient(to), Layouts: snowraftv1.NewLayoutServiceClient(to), Workers: snowraftv1.NewWorkerServiceClient(to),
 		Backfills: snowraftv1.NewBackfillServiceClient(to),
 		Sequences: snowraftv1.NewSequenceServiceClient(to), Cluster: snowraftv1.NewClusterServiceClient(to),
-		Templates: snowraftv1.NewTemplateServiceClient(to),
-		Tokens:    snowraftv1.NewTokenServiceClient(to), Operations: snowraftv1.NewOperationsServiceClient(to),
+		Reservations: snowraftv1.NewReservationServiceClient(to),
+		Templates:    snowraftv1.NewTemplateServiceClient(to),
+		Tokens:       snowraftv1.NewTokenServiceClient(to), Operations: snowraftv1.NewOperationsServiceClient(to),
 		Views:     snowraftv1.NewViewServiceClient(to),
 		Addresses: addresses, Timeout: timeout, access: access, client: c,
 	}, nil
@@ -84,8 +86,8 @@ func (a *App) AddConnection(cmd *cobra.Command) (dial func() (*Remote, error)) {
 }
 
 // Client makes cmd a command that calls a cluster: it adds the flags of a client
-// command and runs work.
-func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remote, out *Printer, args []string) error) *cobra.Command {
+// command and runs work. more are output formats besides text and JSON.
+func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remote, out *Printer, args []string) error, more ...string) *cobra.Command {
 	dial := a.AddConnection(cmd)
 	return a.Command(cmd, func(ctx context.Context, out *Printer, args []string) error {
 		r, err := dial()
@@ -94,14 +96,14 @@ func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remot
 		}
 		defer r.Close()
 		return work(ctx, r, out, args)
-	})
+	}, more...)
 }
 
 // Command makes cmd a command that runs work and prints an answer. The arguments are
-// those that cmd.Use names, unless cmd.Args is set.
-func (a *App) Command(cmd *cobra.Command, work func(ctx context.Context, out *Printer, args []string) error) *cobra.Command {
+// those that cmd.Use names, unless cmd.Args is set. more are output formats besides text and JSON.
+func (a *App) Command(cmd *cobra.Command, work func(ctx context.Context, out *Printer, args []string) error, more ...string) *cobra.Command {
 	output := OutputText
-	AddFlag(cmd, "", "output", "o", ChoiceValue(&output, OutputText, OutputJSON), "output format; json is the JSON of the API")
+	AddFlag(cmd, "", "output", "o", ChoiceValue(&output, append([]string{OutputText, OutputJSON}, more...)...), "output format; json is the JSON of the API")
 	if cmd.Args == nil {
 		cmd.Args = Args
 	}

@@ -44,6 +44,7 @@ func ended(s *snowraftv1.Sequence) string {
 
 // record returns a block with all fields of a sequence.
 func record(s *snowraftv1.Sequence) cli.Block {
+	gapless := s.GetMode() == snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS
 	relaxed, next := s.GetMode() == snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, "Next"
 	if relaxed {
 		next = "Next block"
@@ -67,6 +68,9 @@ func record(s *snowraftv1.Sequence) cli.Block {
 		"Format", s.GetFormat(),
 		"Template", s.GetTemplate(),
 		"Blocks", cli.TextIf(relaxed, "of %s, %d to %d numbers", cli.Milliseconds(s.GetBlockDurationMs()), s.GetMinBlock(), s.GetMaxBlock()),
+		"Reuse", cli.TextIf(s.GetReuse(), "numbers that were never committed"),
+		"Open", cli.TextIf(gapless, "%d%s", s.GetOpenReservations(), cli.TextIf(s.GetOldestOpenAtMs() != 0, ", the oldest since %s", cli.Stamp(s.GetOldestOpenAtMs()))),
+		"Unknown", cli.TextIf(s.GetUnknownNumbers() > 0, `%d, by a restore; see "snowraft seq resolve"`, s.GetUnknownNumbers()),
 		"Created", cli.StampKnown(s.GetCreatedAtMs()),
 		"Generation", s.GetGeneration(),
 		"Frozen", cli.TextIf(s.GetFrozen(), `yes, by a restore; see "snowraft seq resume"`),

@@ -40,6 +40,7 @@ type SpecFlags struct {
 	minBlock, maxBlock            uint64
 	yearStarts                    string
 	timeZone, format, description string
+	reuse                         bool
 }
 
 // AddSpecFlags adds the flags that describe a sequence. The flags of an update
@@ -61,7 +62,7 @@ func AddSpecFlags(cmd *cobra.Command, update bool) *SpecFlags {
 	zone.Among = someTimeZones
 	starts := cli.FreeTextValue(&f.yearStarts, "MM-DD")
 	starts.Among = someYearStarts
-	add("mode", cli.ChoiceValue(&f.mode, apijson.Words[snowraftv1.SequenceMode]()...), "strict: the leader issues numbers in one order; relaxed: faster, members issue them from blocks in memory")
+	add("mode", cli.ChoiceValue(&f.mode, apijson.Words[snowraftv1.SequenceMode]()...), "strict: the leader issues numbers in one order; relaxed: faster, members issue them from blocks in memory; gapless: each number is reserved, and accounted for")
 	add("start", cli.NumberValue(&f.start), "first number of each period (default: 1, or -1 with a negative increment)")
 	add("increment", cli.NumberValue(&f.increment), "difference of consecutive numbers, not 0 (default: 1)")
 	add("min", cli.NumberValue(&f.min), "least number (default: --start, or no limit with a negative increment)")
@@ -75,6 +76,7 @@ func AddSpecFlags(cmd *cobra.Command, update bool) *SpecFlags {
 	add("block-duration", cli.DurationValue(&f.blockDuration, limits.MinBlockDuration, limits.MaxBlockDuration), "time that a member should need to use up a block")
 	add("min-block", cli.UintValue(&f.minBlock, 1), "size of the smallest block")
 	add("max-block", cli.UintValue(&f.maxBlock, 1), "size of the largest block, at most 100000000")
+	cmd.Flags().BoolVar(&f.reuse, "reuse", false, "let a gapless sequence reserve numbers again that were void and never committed")
 	return f
 }
 
@@ -100,6 +102,7 @@ func (f *SpecFlags) Sequence(name string, flags *pflag.FlagSet) (s *snowraftv1.S
 		{"block-duration", "block_duration_ms", func() { s.BlockDurationMs = f.blockDuration.Milliseconds() }},
 		{"min-block", "min_block", func() { s.MinBlock = f.minBlock }},
 		{"max-block", "max_block", func() { s.MaxBlock = f.maxBlock }},
+		{"reuse", "reuse", func() { s.Reuse = f.reuse }},
 	} {
 		if flags.Changed(field.flag) {
 			field.set()
@@ -120,7 +123,8 @@ Creating a different one under an existing name fails.
 A sequence is strict by default: each number is greater than all numbers that any member
 returned before. If unique numbers are enough, --mode relaxed is faster and works without
 quorum for a while. A relaxed sequence can become strict later, but the numbers that it
-issued before stay out of order.
+issued before stay out of order. If every number must be accounted for, as those of
+invoices, use --mode gapless: see "snowraft seq reserve".
 
 The cluster remembers which numbers a deleted sequence issued. Creating a sequence that
 would repeat them under the same name fails, unless --force is given. Instead, choose a
@@ -144,6 +148,8 @@ without spaces. Case matters. Names that begin with $ are reserved.`,
     --format 'B/{fy:yyyy-yy}/{seq:05}'
   snowraft seq create receipts --reset monthly --late 45d \
     --format '{date:yyyyMM}-{seq:05}'
+  snowraft seq create invoices-2026 --mode gapless --reset yearly \
+    --format 'R-{date:yyyy}-{seq:05}'
   snowraft seq create shop/east --start 1 --increment 2
   snowraft seq create countdown --start 10 --increment -1 --min 0`,
 		Args: newArgs,

@@ -41,11 +41,40 @@ var answers = map[string]proto.Message{
 	"ListTokens":  &snowraftv1.ListTokensResponse{Tokens: tokens, ObservedClockAtMs: 1794751338000},
 	"UpdateToken": &snowraftv1.UpdateTokenResponse{Token: tokens[2]},
 	"DeleteToken": &snowraftv1.DeleteTokenResponse{},
+	"ReserveNumbers": &snowraftv1.ReserveNumbersResponse{Reservations: []*snowraftv1.Reservation{
+		reservation, {
+			Key: "order-1002", Number: 18, Text: "INV-2026-00018", Period: "2026-01-01", Reservation: 5648, Attempt: 1,
+			Fate: snowraftv1.NumberFate_NUMBER_FATE_CONFIRMED, ReservedAtMs: 1792418538000, Holder: "open",
+		},
+	}},
+	"ConfirmNumbers":   &snowraftv1.ConfirmNumbersResponse{},
+	"VoidNumbers":      &snowraftv1.VoidNumbersResponse{},
+	"TakeNumbers":      &snowraftv1.TakeNumbersResponse{},
+	"ResolveNumbers":   &snowraftv1.ResolveNumbersResponse{},
+	"ListReservations": &snowraftv1.ListReservationsResponse{Reservations: []*snowraftv1.Reservation{reservation}},
+	"ListPeriods": &snowraftv1.ListPeriodsResponse{Periods: []*snowraftv1.PeriodSummary{
+		{Period: "2025-01-01", Closed: true, First: new(int64(1)), Last: new(int64(9)), Confirmed: 9}, account,
+	}},
+	"AuditPeriod": &snowraftv1.AuditPeriodResponse{Summary: account, Numbers: []*snowraftv1.NumberAccount{
+		{Number: 3, Count: 1, Fate: snowraftv1.NumberFate_NUMBER_FATE_VOID, Voids: 1, Reason: "order canceled", Reusable: true, Index: 5000, AtMs: 1792418538000, Caller: "token 17 (billing)"},
+		{Number: 5, Count: 1, Fate: snowraftv1.NumberFate_NUMBER_FATE_CONFIRMED, Voids: 2, Reason: "payment failed, \"twice\"", Index: 5100, AtMs: 1792418538000, Caller: "open"},
+		{Number: 10, Count: 3, Fate: snowraftv1.NumberFate_NUMBER_FATE_TAKEN, Reason: "written by hand", Index: 5200, AtMs: 1792418538000, Caller: "admin"},
+		{Number: 17, Count: 1, Fate: snowraftv1.NumberFate_NUMBER_FATE_OPEN, Key: "order-1001", Index: 5649, AtMs: 1792419138000, Caller: "token 17 (billing)"},
+	}},
 	"GetOverview": &snowraftv1.GetOverviewResponse{Overview: overview("a", 1792419138123)},
 }
 
 var backfill = &snowraftv1.Backfill{
 	Job: 3, Holder: "import", CreatedAtMs: 1792419138123, Position: 129171456000, PositionAtMs: 1767225600000,
+}
+
+var reservation = &snowraftv1.Reservation{
+	Key: "order-1001", Number: 17, Text: "INV-2026-00017", Period: "2026-01-01", Reservation: 5649, Attempt: 2,
+	Fate: snowraftv1.NumberFate_NUMBER_FATE_OPEN, ReservedAtMs: 1792419138000, Holder: "token 17 (billing)",
+}
+
+var account = &snowraftv1.PeriodSummary{
+	Period: "2026-01-01", First: new(int64(1)), Last: new(int64(18)), Confirmed: 13, Void: 1, Taken: 3, Open: 1,
 }
 
 // addUnreached adds the unreached members to an answer that has a field for them.
