@@ -15,6 +15,7 @@ const repeats: Readonly<Record<string, Repeat>> = {
   SEQUENCE_CHANGED: "method",
   OLD_CLUSTER_ALIVE: "yes",
   CONTRADICTED: "yes",
+  RESERVATIONS_OPEN: "later",
   RATE_LIMITED: "later",
   NAMES_INCOMPLETE: "yes",
   MEMBER_UNREACHABLE: "later",

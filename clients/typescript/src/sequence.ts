@@ -3,6 +3,7 @@ import { Coalescer } from "./coalescer.js";
 import { checkCount, invalid, SnowraftError } from "./errors.js";
 import type { EventSink } from "./events.js";
 import { numbersOf, type Numbers } from "./numbers.js";
+import { Reservations, type Claim, type Reconciled, type Reservation, type Resolution, type VoidOptions } from "./reservations.js";
 import { rules } from "./rules.js";
 import { sequenceInfo, type ChangeOptions, type SequenceInfo } from "./sequence_spec.js";
 import { int64, object } from "./wire.js";
@@ -30,11 +31,13 @@ export class Sequence {
   readonly #caller: Caller;
   readonly #calls: Coalescer<Numbers>;
   readonly #texts: Coalescer<Numbers>;
+  readonly #reservations: Reservations;
 
   /** @internal Use Client.sequence. */
   constructor(caller: Caller, name: string, emit: EventSink) {
     this.name = name;
     this.#caller = caller;
+    this.#reservations = new Reservations(caller, name);
     const fetch = (count: number, timeoutMs: number): Promise<Numbers> => this.#fetch(count, "", { timeoutMs });
     // Enough numbers may be left for one caller.
     const divides = (error: unknown): boolean => SnowraftError.is(error) && error.reason === "SEQUENCE_EXHAUSTED";
@@ -86,6 +89,45 @@ export class Sequence {
         ...(options.expectedGeneration === undefined ? {} : { expectedGeneration: `${options.expectedGeneration}` }),
       },
     }, options), "sequence"));
+  }
+
+  /**
+   * Reserves a number of a gapless sequence for each key, 1 to 100 different keys. A key with an open reservation gets its number again, as
+   * the next attempt. A key with a confirmed number gets that number, as confirmed. A key whose number is void gets another one. No time
+   * limit ends a reservation: say what became of the number by confirm or void. The call may be repeated.
+   */
+  async reserve(keys: readonly string[], options: CallOptions = {}): Promise<Reservation[]> {
+    return await this.#reservations.reserve(keys, options);
+  }
+
+  /**
+   * Records that the claimed numbers are in use, all or none. It may be repeated. It fails with STALE_ATTEMPT if a key was reserved again
+   * since, and with ALREADY_SETTLED if a number is void.
+   */
+  async confirm(claims: readonly Claim[], options: CallOptions = {}): Promise<void> {
+    await this.#reservations.confirm(claims, options);
+  }
+
+  /** Records that the claimed numbers are void, all or none, with a reason of 1 to 256 bytes. It may be repeated. */
+  async void(claims: readonly Claim[], reason: string, options: VoidOptions = {}): Promise<void> {
+    await this.#reservations.void(claims, reason, options);
+  }
+
+  /** Returns the open reservations whose first attempt was at least minAgeMs ago, the oldest first; at most 1,000. */
+  async openReservations(minAgeMs = 0, options: CallOptions = {}): Promise<Reservation[]> {
+    return await this.#reservations.open(minAgeMs, options);
+  }
+
+  /**
+   * Asks resolve what became of each number that has been open for at least minAgeMs, and records the answer. Call it from time to time, in
+   * any number of processes: it settles the numbers of processes that crashed between a reservation and its confirmation. Only the database
+   * of the application knows what became of a number, and a transaction may still commit it: docs/document-numbers.md has the recipe. It
+   * stops at the first error, except those of reservations that other callers attempted again or settled meanwhile.
+   */
+  async reconcile(
+    minAgeMs: number, resolve: (reservation: Reservation) => Resolution | Promise<Resolution>, options: CallOptions = {},
+  ): Promise<Reconciled> {
+    return await this.#reservations.reconcile(minAgeMs, resolve, options);
   }
 
   #once(count: number, requestId: string, options: CallOptions): Promise<Numbers> {

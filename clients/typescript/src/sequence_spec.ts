@@ -3,8 +3,11 @@ import { int64, text, uint64, type Json } from "./wire.js";
 
 /** SequenceSettings are the settings of a sequence. Absent ones have their defaults. */
 export interface SequenceSettings {
-  /** strict: the leader issues the numbers in order; relaxed: every member issues them from blocks. The default is strict. */
-  mode?: "strict" | "relaxed" | undefined;
+  /**
+   * strict: the leader issues the numbers in order; relaxed: every member issues them from blocks; gapless: each number is reserved for
+   * a key, and accounted for. The default is strict.
+   */
+  mode?: "strict" | "relaxed" | "gapless" | undefined;
   /** First number of each period; the default is 1, or -1 with a negative increment. */
   start?: bigint | undefined;
   /** Difference between adjacent numbers, not 0; the default is 1. */
@@ -27,6 +30,8 @@ export interface SequenceSettings {
   /** Bounds of the count of a block's numbers, 1 to 100,000,000. */
   minBlock?: number | undefined;
   maxBlock?: number | undefined;
+  /** Reserve void numbers again that were never committed. Gapless sequences only. */
+  reuse?: boolean | undefined;
 }
 
 /** SequenceSpec describes a new sequence. */
@@ -48,7 +53,7 @@ export interface ChangeOptions extends CallOptions {
 /** SequenceInfo is the state of a sequence. */
 export interface SequenceInfo {
   readonly name: string;
-  readonly mode: "strict" | "relaxed";
+  readonly mode: "strict" | "relaxed" | "gapless";
   readonly start: bigint;
   readonly increment: bigint;
   readonly min: bigint;
@@ -66,6 +71,9 @@ export interface SequenceInfo {
   /** The next number of this period; undefined if none is left. */
   readonly next: bigint | undefined;
   readonly remaining: bigint;
+  /** Open reservations of a gapless sequence, and numbers that a restore left unknown, in all periods. */
+  readonly openReservations: bigint;
+  readonly unknownNumbers: bigint;
   /** The sequence grants nothing until it is resumed after a restore. */
   readonly frozen: boolean;
 }
@@ -81,7 +89,7 @@ export function settingsJson(settings: SequenceSettings): Json {
 export function sequenceInfo(json: Json): SequenceInfo {
   return {
     name: text(json, "name"),
-    mode: text(json, "mode") === "relaxed" ? "relaxed" : "strict",
+    mode: modeOf(text(json, "mode")),
     start: int64(json["start"], "start"),
     increment: int64(json["increment"], "increment"),
     min: int64(json["min"], "min"),
@@ -95,6 +103,12 @@ export function sequenceInfo(json: Json): SequenceInfo {
     period: text(json, "period"),
     next: json["next"] === undefined ? undefined : int64(json["next"], "next"),
     remaining: uint64(json["remaining"], "remaining"),
+    openReservations: uint64(json["openReservations"], "openReservations"),
+    unknownNumbers: uint64(json["unknownNumbers"], "unknownNumbers"),
     frozen: json["frozen"] === true,
   };
+}
+
+function modeOf(word: string): SequenceInfo["mode"] {
+  return word === "relaxed" || word === "gapless" ? word : "strict";
 }

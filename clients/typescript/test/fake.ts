@@ -30,6 +30,7 @@ export type Handler = (body: Body, request: Recorded) => Reply;
 export interface Recorded {
   readonly method: string;
   readonly path: string;
+  readonly query: URLSearchParams;
   readonly body: Body;
   readonly headers: IncomingMessage["headers"];
 }
@@ -88,9 +89,9 @@ export class FakeMember {
       chunks.push(chunk as Buffer);
     }
     const text = Buffer.concat(chunks).toString();
-    const path = (request.url ?? "").split("?")[0] as string;
+    const [path, query] = (request.url ?? "").split("?") as [string, string | undefined];
     const recorded: Recorded = {
-      method: request.method ?? "", path, headers: request.headers, body: text === "" ? {} : JSON.parse(text) as Body,
+      method: request.method ?? "", path, query: new URLSearchParams(query), headers: request.headers, body: text === "" ? {} : JSON.parse(text) as Body,
     };
     this.requests.push(recorded);
     const handler = this.#handlers.get(path) ?? (() => failure("UNKNOWN_ENDPOINT", 5));

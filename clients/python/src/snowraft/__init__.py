@@ -10,6 +10,7 @@ The same with asyncio is in ``snowraft.aio``.
 import logging
 
 from ._requests import SequenceInfo
+from ._reservations import Claim, Reconciled, Reservation, Resolution
 from ._version import VERSION as __version__
 from .blocks import Blocks, BlocksStats
 from .buffer import Buffer, BufferStats
@@ -33,6 +34,7 @@ __all__ = [
     "BlocksStats",
     "Buffer",
     "BufferStats",
+    "Claim",
     "Client",
     "Clock",
     "Generator",
@@ -41,6 +43,9 @@ __all__ = [
     "Layout",
     "Numbers",
     "Parts",
+    "Reconciled",
+    "Reservation",
+    "Resolution",
     "Sequence",
     "SequenceInfo",
     "SnowraftError",

@@ -50,7 +50,7 @@ REPEAT_YES = frozenset(
 )
 
 # It may succeed later. Callers decide; the client does not repeat it.
-REPEAT_LATER = frozenset({"RATE_LIMITED", "MEMBER_UNREACHABLE", "MEMBER_NOT_ALIVE"})
+REPEAT_LATER = frozenset({"RATE_LIMITED", "RESERVATIONS_OPEN", "MEMBER_UNREACHABLE", "MEMBER_NOT_ALIVE"})
 
 # It may be repeated if the rule of its method says that a repetition does no harm.
 REPEAT_BY_METHOD = frozenset({COMMIT_UNKNOWN, SEQUENCE_CHANGED, TIMEOUT, UNAVAILABLE})

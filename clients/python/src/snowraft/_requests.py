@@ -45,6 +45,10 @@ class SequenceInfo:
     next: int | None
     """Next number of this period; None if none is left."""
     remaining: int
+    open_reservations: int = 0
+    """Open reservations of a gapless sequence, in all periods."""
+    unknown_numbers: int = 0
+    """Numbers of a gapless sequence that a restore left unknown."""
     unreached_members: tuple[str, ...] = ()
     """Members that did not acknowledge a change in time. Until then, they may issue by the earlier settings."""
 
@@ -149,6 +153,7 @@ _WIRE_NAMES = {
     "block_duration_ms": "blockDurationMs",
     "min_block": "minBlock",
     "max_block": "maxBlock",
+    "reuse": "reuse",
 }
 
 
@@ -156,7 +161,7 @@ def _settings(settings: Mapping[str, Any], keep_none: bool = False) -> dict[str,
     unknown = set(settings) - set(_WIRE_NAMES)
     if unknown:
         raise TypeError(f"unknown setting {min(unknown)!r} of a sequence; expected one of {', '.join(_WIRE_NAMES)}")
-    numeric = {name: str(v) if isinstance(v, int) else v for name, v in settings.items()}
+    numeric = {name: str(v) if isinstance(v, int) and not isinstance(v, bool) else v for name, v in settings.items()}
     return {_WIRE_NAMES[name]: v for name, v in numeric.items() if keep_none or v is not None}
 
 
@@ -187,6 +192,8 @@ def _info(answer: Answer) -> SequenceInfo:
         last=optional("last"),
         next=optional("next"),
         remaining=answers.integer(s, "remaining", *answers.COUNT),
+        open_reservations=answers.integer(s, "openReservations", *answers.COUNT),
+        unknown_numbers=answers.integer(s, "unknownNumbers", *answers.COUNT),
         unreached_members=tuple(str(m) for m in answers.items(answer, "unreachedMembers")),
     )
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from . import _requests as requests
+from . import _reservations as reservations
 from ._coalescer import MOST_SHARED, Coalescer
+from ._reservations import Claim, Reconciled, Reservation, Resolution
 from .errors import check_count
 from .numbers import Numbers
 
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Sequence:
-    """The numbers of one sequence, strict or relaxed. ``Client.sequence`` makes it.
+    """The numbers of one sequence. ``Client.sequence`` makes it.
 
     With a strict sequence, a call that begins after another one returned gets greater numbers (smaller ones, if the
     increment is negative), across processes and hosts. The numbers of a relaxed sequence ascend per member only.
@@ -61,6 +64,52 @@ class Sequence:
     def set_next(self, number: int, *, force: bool = False, timeout: float | None = None) -> requests.SequenceInfo:
         """Sets the next number. Raises WOULD_REPEAT if numbers could repeat, unless forced."""
         return self._client._run(requests.set_next(self._client._core, self.name, number, force, timeout))
+
+    def reserve(self, *keys: str, timeout: float | None = None) -> list[Reservation]:
+        """Reserves a number of a gapless sequence for each key, 1 to 100 different keys of 1 to 128 bytes.
+
+        A key with an open reservation gets its number again, as the next attempt. A key with a confirmed number gets
+        that number, as confirmed. A key whose number is void gets another one. No time limit ends a reservation: say
+        what became of the number by ``confirm`` or ``void``. The call may be repeated.
+        """
+        return self._client._run(reservations.reserve(self._client._core, self.name, keys, timeout))
+
+    def confirm(self, *claims: Claim, timeout: float | None = None) -> None:
+        """Records that the claimed numbers are in use, all or none. It may be repeated.
+
+        Raises STALE_ATTEMPT if a key was reserved again since, and ALREADY_SETTLED if a number is void.
+        """
+        self._client._run(reservations.confirm(self._client._core, self.name, claims, timeout))
+
+    def void(self, reason: str, *claims: Claim, never_committed: bool = False, timeout: float | None = None) -> None:
+        """Records that the claimed numbers are void, all or none, with a reason of 1 to 256 bytes. It may be repeated.
+
+        ``never_committed`` says that no transaction can commit the numbers anymore, because the database of the
+        application has a UNIQUE constraint and a committed row for each of them. A sequence with reuse may reserve them
+        again.
+        """
+        flow = reservations.void(self._client._core, self.name, claims, reason, never_committed, timeout)
+        self._client._run(flow)
+
+    def open_reservations(self, min_age: float = 0, *, timeout: float | None = None) -> list[Reservation]:
+        """Returns the open reservations of at least min_age seconds, the oldest first; at most 1,000."""
+        return self._client._run(reservations.open_reservations(self._client._core, self.name, min_age, timeout))
+
+    def reconcile(
+        self, min_age: float, resolve: Callable[[Reservation], Resolution], *, timeout: float | None = None
+    ) -> Reconciled:
+        """Asks resolve what became of each number that has been open for min_age seconds, and records the answers.
+
+        Call it from time to time, in any number of processes: it settles the numbers of processes that crashed between a
+        reservation and its confirmation. Only the database of the application knows what became of a number, and a
+        transaction may still commit it: docs/document-numbers.md has the recipe. Stops at the first error, except those
+        of reservations that other callers attempted again or settled meanwhile.
+        """
+        done = Reconciled()
+        for r in self.open_reservations(min_age, timeout=timeout):
+            flow = reservations.settle(self._client._core, self.name, r.claim, resolve(r), timeout)
+            done.count(self._client._run(flow))
+        return done
 
     def _request(self, count: int, request_id: str | None, timeout: float | None) -> Numbers:
         core = self._client._core

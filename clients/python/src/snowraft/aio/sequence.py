@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from .. import _requests as requests
+from .. import _reservations as reservations
 from .._coalescer import MOST_SHARED
+from .._reservations import Claim, Reconciled, Reservation, Resolution
 from ..errors import check_count
 from ..numbers import Numbers
 from ..sequence import texts_of
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Sequence:
-    """The numbers of one sequence, strict or relaxed. ``snowraft.Sequence`` describes it."""
+    """The numbers of one sequence. ``snowraft.Sequence`` describes it."""
 
     def __init__(self, client: Client, name: str) -> None:
         self.name = name
@@ -55,6 +58,40 @@ class Sequence:
     ) -> requests.SequenceInfo:
         """Sets the next number."""
         return await self._client._run(requests.set_next(self._client._core, self.name, number, force, timeout))
+
+    async def reserve(self, *keys: str, timeout: float | None = None) -> list[Reservation]:
+        """Reserves a number of a gapless sequence for each key, 1 to 100 different keys."""
+        return await self._client._run(reservations.reserve(self._client._core, self.name, keys, timeout))
+
+    async def confirm(self, *claims: Claim, timeout: float | None = None) -> None:
+        """Records that the claimed numbers are in use, all or none."""
+        await self._client._run(reservations.confirm(self._client._core, self.name, claims, timeout))
+
+    async def void(
+        self, reason: str, *claims: Claim, never_committed: bool = False, timeout: float | None = None
+    ) -> None:
+        """Records that the claimed numbers are void, all or none, with a reason of 1 to 256 bytes."""
+        flow = reservations.void(self._client._core, self.name, claims, reason, never_committed, timeout)
+        await self._client._run(flow)
+
+    async def open_reservations(self, min_age: float = 0, *, timeout: float | None = None) -> list[Reservation]:
+        """Returns the open reservations of at least min_age seconds, the oldest first; at most 1,000."""
+        flow = reservations.open_reservations(self._client._core, self.name, min_age, timeout)
+        return await self._client._run(flow)
+
+    async def reconcile(
+        self,
+        min_age: float,
+        resolve: Callable[[Reservation], Awaitable[Resolution]],
+        *,
+        timeout: float | None = None,
+    ) -> Reconciled:
+        """Asks resolve what became of each number that has been open for min_age seconds, and records the answers."""
+        done = Reconciled()
+        for r in await self.open_reservations(min_age, timeout=timeout):
+            flow = reservations.settle(self._client._core, self.name, r.claim, await resolve(r), timeout)
+            done.count(await self._client._run(flow))
+        return done
 
     async def _shared(self, count: int) -> Numbers:
         return await self._request(count, None, None)

@@ -1,5 +1,8 @@
 package io.snowraft.client;
 
+import io.snowraft.internal.call.Caller;
+import io.snowraft.internal.call.Method;
+import io.snowraft.internal.call.Request;
 import io.snowraft.internal.json.JsonException;
 import io.snowraft.internal.json.JsonObject;
 import io.snowraft.layout.Field;
@@ -13,6 +16,9 @@ import java.util.List;
 final class Answers {
     /** The greatest number of IDs or numbers in one call. */
     static final int MAX_COUNT = 1_000_000;
+
+    /** The greatest number of entries in a page. */
+    private static final int PAGE = 1000;
 
     private Answers() {
     }
@@ -49,6 +55,27 @@ final class Answers {
             throw invalid("count of " + of + " " + count + ": expected 1 to " + most);
         }
         return count;
+    }
+
+    /** Reads the objects in a list of an answer. */
+    static <T> List<T> readAll(JsonObject answer, String field, Reader<T> read) {
+        List<T> all = new ArrayList<>();
+        for (JsonObject o : read(answer, a -> a.objects(field))) {
+            all.add(read(o, read));
+        }
+        return all;
+    }
+
+    /** Requests a list, page by page. The path ends where the next parameter of its query begins. */
+    static <T> List<T> list(Caller caller, Method method, String path, String field, Reader<T> read) {
+        List<T> all = new ArrayList<>();
+        String token = "";
+        do {
+            JsonObject answer = caller.call(Request.of(method, path + "pageSize=" + PAGE + "&pageToken=" + Paths.query(token)));
+            all.addAll(readAll(answer, field, read));
+            token = read(answer, a -> a.string("nextPageToken"));
+        } while (!token.isEmpty());
+        return all;
     }
 
     static Layout layout(JsonObject layout) throws JsonException {

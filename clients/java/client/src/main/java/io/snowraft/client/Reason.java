@@ -85,6 +85,20 @@ public enum Reason {
     PERIOD_CLOSED(Repeat.NO),
     /** The cluster does not know how the period ended. */
     PERIOD_UNKNOWN(Repeat.NO),
+    /** The numbers of a gapless sequence are reserved, and neither issued nor set. */
+    GAPLESS_SEQUENCE(Repeat.NO),
+    /** The sequence is not gapless, so it has no reservations. */
+    NOT_GAPLESS(Repeat.NO),
+    /** The sequence has as many open reservations as it can have. The message names the oldest key. */
+    RESERVATIONS_OPEN(Repeat.LATER),
+    /** The key was reserved again since the claim. Nothing was done. */
+    STALE_ATTEMPT(Repeat.NO),
+    /** The cluster does not remember the reservation. */
+    UNKNOWN_RESERVATION(Repeat.NO),
+    /** The number has another fate already. */
+    ALREADY_SETTLED(Repeat.NO),
+    /** A restore left the fate of the number unknown, until an operator resolves it. */
+    NUMBER_UNRESOLVED(Repeat.NO),
     /** The sequence is frozen after a restore. */
     SEQUENCE_FROZEN(Repeat.NO),
     /** The name may belong to something that the restored backup does not know. */

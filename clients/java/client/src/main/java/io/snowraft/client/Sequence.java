@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 
 /**
  * Issues the numbers of one sequence, strict or relaxed, by requesting them from members. Concurrent requests share a call. The methods are
@@ -26,11 +27,13 @@ public final class Sequence {
     private final Caller caller;
     private final String name;
     private final Shared<Numbers> numbers;
+    private final Reservations reservations;
     private final Shared<Numbers> texts; // small calls, to which members add the texts
 
     Sequence(Caller caller, String name) {
         this.caller = caller;
         this.name = name;
+        reservations = new Reservations(caller, name);
         numbers = new Shared<>(caller, Answers.MAX_COUNT, Reason.SEQUENCE_EXHAUSTED, (count, after) -> fetch(count, ""));
         texts = new Shared<>(caller, MAX_TEXTS, Reason.SEQUENCE_EXHAUSTED, (count, after) -> fetch(count, ""));
     }
@@ -107,6 +110,51 @@ public final class Sequence {
     public SequenceInfo setNext(long next, boolean force) {
         Json body = new Json().put("sequence", name).put("next", next).put("force", force);
         return SequenceInfo.changed(caller.call(new Request(Method.SET_NEXT, "/v1/sequences:setNext", body, Duration.ZERO, force)));
+    }
+
+    /**
+     * Reserves a number of a gapless sequence for each key, 1 to 100 different keys of 1 to 128 bytes. A key with an open reservation gets its
+     * number again, as the next attempt. A key with a confirmed number gets that number, as confirmed. A key whose number is void gets another
+     * one. No time limit ends a reservation: say what became of the number by {@link #confirm} or {@link #makeVoid}. The call may be repeated.
+     */
+    public List<Reservation> reserve(String... keys) {
+        return reservations.reserve(keys);
+    }
+
+    /**
+     * Records that the claimed numbers are in use, all or none. It may be repeated. It fails with {@link Reason#STALE_ATTEMPT} if a key was
+     * reserved again since, and with {@link Reason#ALREADY_SETTLED} if a number is void.
+     */
+    public void confirm(Claim... claims) {
+        reservations.confirm(claims);
+    }
+
+    /** Records that the claimed numbers are void, all or none, with a reason of 1 to 256 bytes. It may be repeated. */
+    public void makeVoid(String reason, Claim... claims) {
+        reservations.makeVoid(reason, false, claims);
+    }
+
+    /**
+     * Does what {@link #makeVoid} does, for numbers that no transaction can commit anymore: the database of the application has a UNIQUE
+     * constraint and a committed row for each of them. A sequence with reuse may reserve them again.
+     */
+    public void voidNeverCommitted(String reason, Claim... claims) {
+        reservations.makeVoid(reason, true, claims);
+    }
+
+    /** Returns the open reservations whose first attempt was at least that long ago, the oldest first; at most 1,000. */
+    public List<Reservation> openReservations(Duration minAge) {
+        return reservations.open(minAge);
+    }
+
+    /**
+     * Asks {@code resolve} what became of each number that has been open for at least {@code minAge}, and records the answer. Call it from
+     * time to time, in any number of processes: it settles the numbers of processes that crashed between a reservation and its confirmation.
+     * Only the database of the application knows what became of a number, and a transaction may still commit it: docs/document-numbers.md has
+     * the recipe. It stops at the first error, except those of reservations that other callers attempted again or settled meanwhile.
+     */
+    public Reconciled reconcile(Duration minAge, Function<Reservation, Resolution> resolve) {
+        return reservations.reconcile(minAge, resolve);
     }
 
     private Numbers fetch(int count, String requestId) {

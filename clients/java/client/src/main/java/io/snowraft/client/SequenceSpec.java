@@ -86,12 +86,19 @@ public final class SequenceSpec {
         return with("minBlock", least).with("maxBlock", greatest);
     }
 
+    /** Lets a gapless sequence reserve void numbers again that were never committed; it does not by default. */
+    public SequenceSpec reuse(boolean reuse) {
+        return with("reuse", reuse);
+    }
+
     /** Returns the settings as JSON, with a name. */
     Json json(String name) {
         Json json = new Json().put("name", name);
         fields.forEach((field, value) -> {
             if (value instanceof Long number) {
                 json.put(field, number.longValue());
+            } else if (value instanceof Boolean flag) {
+                json.put(field, flag.booleanValue());
             } else {
                 json.put(field, (String) value);
             }

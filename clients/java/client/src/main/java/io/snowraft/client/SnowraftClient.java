@@ -27,7 +27,6 @@ import java.util.concurrent.ConcurrentHashMap;
  * threads are daemons.
  */
 public final class SnowraftClient implements AutoCloseable {
-    private static final int PAGE = 1000;
 
     private final Caller caller;
     private final Clock clock;
@@ -140,7 +139,7 @@ public final class SnowraftClient implements AutoCloseable {
 
     /** Returns the sequences whose names begin with a prefix, in the order of their names. */
     public List<SequenceInfo> listSequences(String prefix) {
-        return list(Method.LIST_SEQUENCES, "/v1/sequences?prefix=" + Paths.query(prefix) + "&", "sequences", s -> SequenceInfo.of(s, List.of()));
+        return Answers.list(caller, Method.LIST_SEQUENCES, "/v1/sequences?prefix=" + Paths.query(prefix) + "&", "sequences", s -> SequenceInfo.of(s, List.of()));
     }
 
     /**
@@ -192,22 +191,7 @@ public final class SnowraftClient implements AutoCloseable {
 
     /** Returns the layouts of the cluster, in the order of their names. */
     public List<Layout> listLayouts() {
-        return list(Method.LIST_LAYOUTS, "/v1/layouts?", "layouts", Answers::layout);
-    }
-
-    /** Requests all pages of a list. The path ends in front of a parameter. */
-    private <T> List<T> list(Method method, String path, String field, Answers.Reader<T> read) {
-        List<T> all = new ArrayList<>();
-        String token = "";
-        do {
-            String page = path + "pageSize=" + PAGE + "&pageToken=" + Paths.query(token);
-            JsonObject answer = caller.call(Request.of(method, page));
-            for (JsonObject o : Answers.read(answer, a -> a.objects(field))) {
-                all.add(Answers.read(o, read));
-            }
-            token = Answers.read(answer, a -> a.string("nextPageToken"));
-        } while (!token.isEmpty());
-        return all;
+        return Answers.list(caller, Method.LIST_LAYOUTS, "/v1/layouts?", "layouts", Answers::layout);
     }
 
     /** Waits until a member answers, for at most the given time. It issues no ID. */

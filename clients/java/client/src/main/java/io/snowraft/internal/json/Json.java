@@ -3,6 +3,7 @@ package io.snowraft.internal.json;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** Writes a JSON object, member by member. Writers are not safe for concurrent use. */
 public final class Json {
@@ -64,6 +65,12 @@ public final class Json {
             separator = ",";
         }
         text.append(']');
+        return this;
+    }
+
+    /** Adds a list of texts. */
+    public Json putStrings(String name, List<String> values) {
+        member(name).append('[').append(values.stream().map(Json::quote).collect(Collectors.joining(","))).append(']');
         return this;
     }
 
