@@ -96,7 +96,7 @@ examples: ## Run the order services of examples at real members, and kill a memb
 	@internal/tools/tagged-tests.sh examples $(TESTFLAGS)
 
 .PHONY: databases
-databases: ## Import counters from real databases while programs draw numbers
+databases: ## Import counters from real databases while programs draw numbers, and play the recipe of document numbers
 	@internal/tools/tagged-tests.sh databases $(TESTFLAGS)
 
 .PHONY: clients
