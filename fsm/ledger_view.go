@@ -57,11 +57,7 @@ func (q *sequence) viewLedger(v *Sequence) {
 	next, ahead := q.base, uint64(0)
 	v.Last, v.HasLast = 0, false
 	if l := q.ledger; l != nil {
-		v.Open, v.Unknown = uint64(l.opened.Len()), l.unknown
-		if text, some := l.opened.Min(); some {
-			r, _ := l.keys.Get(keyOf(text))
-			v.OldestOpenMillis = r.reserved
-		}
+		v.Open, v.Unknown, v.OldestOpenMillis = uint64(l.opened.Len()), l.unknown, l.oldestOpen()
 		if a, ok := l.periods.Get(q.period); ok {
 			next, ahead = a.next, a.ahead
 			v.Last, v.HasLast = a.next-1, a.next > a.first
@@ -74,6 +70,16 @@ func (q *sequence) viewLedger(v *Sequence) {
 	if v.Next = 0; v.Remaining > 0 {
 		v.Next = next
 	}
+}
+
+// oldestOpen returns the time of the oldest open reservation in Unix ms; 0 if there is none.
+func (l *ledger) oldestOpen() int64 {
+	text, some := l.opened.Min()
+	if !some {
+		return 0
+	}
+	r, _ := l.keys.Get(keyOf(text))
+	return r.reserved
 }
 
 func (a *account) view(period int32, closed bool) Account {

@@ -27,6 +27,9 @@ type Brief struct {
 	Bounded          bool  // the minimum or the maximum ends the sequence before the 64-bit numbers do
 	Period           int32 // see Sequence
 	Periods          Periods
+	// Open is the count of the open reservations of a gapless sequence, OldestOpenMillis the time of the oldest one in Unix ms.
+	Open             int
+	OldestOpenMillis int64
 }
 
 // Len returns the number of sequences.
@@ -58,6 +61,9 @@ func (q *sequence) brief() Brief {
 	b := Brief{Name: q.name, Period: q.period, Periods: q.spec.periods()}
 	if q.spec.increment > 0 && q.spec.max < math.MaxInt64 || q.spec.increment < 0 && q.spec.min > math.MinInt64 {
 		b.Bounded, b.Remaining, b.Total = true, q.remaining(), capacity(q.spec.start, q.spec.increment, q.spec.min, q.spec.max)
+	}
+	if l := q.ledger; l != nil {
+		b.Open, b.OldestOpenMillis = l.opened.Len(), l.oldestOpen()
 	}
 	return b
 }

@@ -80,6 +80,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descBackup, unixOrNaN(c.s.api.LastBackup()))
 	ends := c.s.ends.list()
 	gauge(descLeast, ends.Least())
+	gauge(descOldestAll, unixOrNaN(ends.OldestOpen()))
 	gauge(descKnown, float64(node.Commands()))
 	type kind struct {
 		voter, alive bool
@@ -139,6 +140,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(descFSM, ofCluster(int(s.FSMVersion())))
 		gauge(descSequences, ofCluster(s.SequenceCount()))
 		gauge(descExhausted, ofCluster(ends.Exhausted))
+		gauge(descAllOpen, ofCluster(ends.Reservations))
 		gauge(descDeleted, ofCluster(s.DeletedSequenceCount()))
 	})
 	now := m.Clock().Now().Wall
