@@ -89,7 +89,7 @@ func (m *Member) GaplessAtLeader(ctx context.Context, name string) (fsm.Sequence
 
 // PeriodOf returns the period of a gapless sequence whose first day is given in the form 2026-11-22; the current one for an empty text.
 func (m *Member) PeriodOf(s fsm.Sequence, text string) (int32, error) {
-	d, err := define(s)
+	d, err := m.define(s)
 	if err != nil {
 		return 0, err
 	}
@@ -97,8 +97,8 @@ func (m *Member) PeriodOf(s fsm.Sequence, text string) (int32, error) {
 }
 
 // TextOf returns the number of a reservation of a sequence as text.
-func TextOf(s fsm.Sequence, r fsm.Reservation) string {
-	d, err := define(s)
+func (m *Member) TextOf(s fsm.Sequence, r fsm.Reservation) string {
+	d, err := m.define(s)
 	if err != nil {
 		return ""
 	}
@@ -118,7 +118,7 @@ func (m *Member) proposeInPeriod(
 		if err := notGapless(s); err != nil {
 			return fsm.Result{}, nil, err
 		}
-		d, err := define(s)
+		d, err := m.define(s)
 		if err != nil {
 			return fsm.Result{}, nil, err
 		}
