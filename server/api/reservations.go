@@ -121,7 +121,9 @@ func (r reservations) ListReservations(ctx context.Context, req *snowraftv1.List
 		}
 		resp.Reservations, resp.NextPageToken = page(open, size, func(last fsm.Reservation) string {
 			return strconv.FormatUint(last.Reservation, 10) + ":" + last.Key
-		}, func(o fsm.Reservation) *snowraftv1.Reservation { return reservationMessage(s, o, r.Member.TextOf(q, o)) })
+		}, func(o fsm.Reservation) *snowraftv1.Reservation {
+			return reservationMessage(s, o, r.Member.TextOf(q, o))
+		})
 	})
 	return resp, nil
 }
