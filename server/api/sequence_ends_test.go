@@ -65,7 +65,7 @@ func TestSequencesNearestTheirEnd(t *testing.T) {
 		create(&commandv1.SequenceSpec{Name: fmt.Sprintf("a-sold-out-%02d", i), Start: 1, Increment: 1, Min: 1, Max: 5}, 5)
 	}
 	create(&commandv1.SequenceSpec{Name: "a-sold-out-today", Start: 1, Increment: 1, Min: 1, Max: 5, TimeZone: "UTC", Reset_: commandv1.SequenceReset_SEQUENCE_RESET_DAILY}, 5)
-	for at, want := range map[time.Time]Ends{day: {today, nearest + 6}, day.Add(24 * time.Hour): {tomorrow, nearest + 5}} {
+	for at, want := range map[time.Time]Ends{day: {Near: today, Exhausted: nearest + 6}, day.Add(24 * time.Hour): {Near: tomorrow, Exhausted: nearest + 5}} {
 		got := EndsOf(m.Listing(), at.UnixMilli(), nearest)
 		if !slices.Equal(got.Near, want.Near) || got.Exhausted != want.Exhausted || got.Least() != want.Near[0].Left {
 			t.Errorf("with exhausted sequences at %v: %v, the least part is %v, want %v", at, got, got.Least(), want)
