@@ -70,6 +70,24 @@ var proposings = []proposing{
 	{snowraftv1.SequenceService_ReturnBlock_FullMethodName, "return_block", func(*visit) proto.Message {
 		return &snowraftv1.ReturnBlockRequest{Sequence: "relaxed", Token: 1 << 40, Unused: 1, ReturnKey: make([]byte, 16)}
 	}},
+	{snowraftv1.SequenceService_CreateSequence_FullMethodName, "create_sequence", func(v *visit) proto.Message {
+		return &snowraftv1.CreateSequenceRequest{Sequence: gapless(v.name + "-gapless")}
+	}},
+	{snowraftv1.ReservationService_ReserveNumbers_FullMethodName, "reserve_numbers", func(v *visit) proto.Message {
+		return &snowraftv1.ReserveNumbersRequest{Sequence: v.name + "-gapless", Keys: []string{"k"}}
+	}},
+	{snowraftv1.ReservationService_ConfirmNumbers_FullMethodName, "confirm_numbers", func(v *visit) proto.Message {
+		return &snowraftv1.ConfirmNumbersRequest{Sequence: v.name + "-gapless", Claims: []*snowraftv1.Claim{{Key: "k", Reservation: 1, Attempt: 1}}}
+	}},
+	{snowraftv1.ReservationService_VoidNumbers_FullMethodName, "void_numbers", func(v *visit) proto.Message {
+		return &snowraftv1.VoidNumbersRequest{Sequence: v.name + "-gapless", Claims: []*snowraftv1.Claim{{Key: "k", Reservation: 1, Attempt: 1}}, Reason: "test"}
+	}},
+	{snowraftv1.ReservationService_TakeNumbers_FullMethodName, "take_numbers", func(v *visit) proto.Message {
+		return &snowraftv1.TakeNumbersRequest{Sequence: v.name + "-gapless", Number: 50, Reason: "paper"}
+	}},
+	{snowraftv1.ReservationService_ResolveNumbers_FullMethodName, "resolve_numbers", func(v *visit) proto.Message {
+		return &snowraftv1.ResolveNumbersRequest{Sequence: v.name + "-gapless", Number: 60, Fate: snowraftv1.NumberFate_NUMBER_FATE_CONFIRMED}
+	}},
 	{snowraftv1.TemplateService_CreateTemplate_FullMethodName, "create_template", func(v *visit) proto.Message {
 		return &snowraftv1.CreateTemplateRequest{Template: &snowraftv1.Template{Pattern: v.name + "/*"}}
 	}},

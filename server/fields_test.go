@@ -59,7 +59,7 @@ func (v *whole) spec() *snowraftv1.Sequence {
 		Name: v.name, Start: new(int64(5)), Increment: new(int64(2)), Min: new(int64(1)), Max: new(int64(9001)),
 		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, BlockDurationMs: 3000, MinBlock: 7, MaxBlock: 70,
 		Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY, TimeZone: "Europe/Rome", Format: "A{seq:06}", Description: "first",
-		YearStarts: "04-01",
+		YearStarts: "04-01", LateMs: 45 * 24 * 3600 * 1000,
 	}
 }
 
@@ -83,7 +83,7 @@ var wholes = []struct {
 		s := v.spec()
 		s.Start, s.Min, s.Max, s.Format, s.Description = new(int64(3)), new(int64(3)), new(int64(8001)), "B{seq:06}", "second"
 		s.BlockDurationMs, s.MinBlock, s.MaxBlock, s.TimeZone = 4000, 8, 80, "Asia/Tokyo"
-		s.YearStarts = "07-01"
+		s.YearStarts, s.LateMs = "07-01", 60*24*3600*1000
 		return &snowraftv1.UpdateSequenceRequest{Sequence: s, Force: true, ForceFormat: true, ExpectedGeneration: &v.sequence.Generation}
 	}},
 	{snowraftv1.SequenceService_UpdateSequence_FullMethodName, false, func(v *whole) proto.Message {
@@ -106,6 +106,12 @@ var wholes = []struct {
 	{snowraftv1.SequenceService_NextNumbers_FullMethodName, false, func(v *whole) proto.Message {
 		return &snowraftv1.NextNumbersRequest{Sequence: v.name, Count: 2, RequestId: "next"}
 	}},
+	{snowraftv1.SequenceService_NextNumbers_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.NextNumbersRequest{Sequence: v.name, Count: 2, RequestId: "late", Period: "2026-06", From: new(int64(9))}
+	}},
+	{snowraftv1.SequenceService_ResumeSequence_FullMethodName, true, func(v *whole) proto.Message { // the period is not closed
+		return &snowraftv1.ResumeSequenceRequest{Sequence: v.name, After: new(int64(77)), Period: "2026-06", ExpectedGeneration: &v.sequence.Generation}
+	}},
 	{snowraftv1.SequenceService_ResumeSequence_FullMethodName, true, func(v *whole) proto.Message { // the sequence is not frozen
 		return &snowraftv1.ResumeSequenceRequest{Sequence: v.name, After: new(int64(77)), Margin: 11, ExpectedGeneration: &v.sequence.Generation}
 	}},
@@ -114,6 +120,9 @@ var wholes = []struct {
 	}},
 	{snowraftv1.SequenceService_CreateSequence_FullMethodName, false, func(v *whole) proto.Message {
 		return &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: v.name + "-demanded"}, OnDemand: true}
+	}},
+	{snowraftv1.SequenceService_CreateSequence_FullMethodName, false, func(v *whole) proto.Message {
+		return &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: v.name + "-codes", Max: new(int64(999_999)), Format: "{code:digits:6}"}}
 	}},
 	{snowraftv1.TemplateService_CreateTemplate_FullMethodName, false, func(v *whole) proto.Message {
 		return &snowraftv1.CreateTemplateRequest{ForceFormat: true, Template: &snowraftv1.Template{Pattern: v.name + "/*", Settings: v.settings(), Quota: 5}}
@@ -258,7 +267,7 @@ var wholes = []struct {
 // restore disables a token, and dry_run, because a dry run proposes nothing.
 var unset = []protoreflect.FullName{
 	"snowraft.v1.ApplyTemplateRequest.dry_run", "snowraft.v1.Config.generation", "snowraft.v1.Layout.exhausts_at_ms",
-	"snowraft.v1.Sequence.created_at_ms", "snowraft.v1.Sequence.deleted", "snowraft.v1.Sequence.frozen", "snowraft.v1.Sequence.generation",
+	"snowraft.v1.Sequence.created_at_ms", "snowraft.v1.Sequence.deleted", "snowraft.v1.Sequence.ended_periods", "snowraft.v1.Sequence.frozen", "snowraft.v1.Sequence.generation",
 	"snowraft.v1.Sequence.last", "snowraft.v1.Sequence.last_at_most", "snowraft.v1.Sequence.next",
 	"snowraft.v1.Sequence.oldest_open_at_ms", "snowraft.v1.Sequence.open_reservations", "snowraft.v1.Sequence.period",
 	"snowraft.v1.Sequence.remaining", "snowraft.v1.Sequence.template", "snowraft.v1.Sequence.unknown_numbers",
@@ -268,10 +277,13 @@ var unset = []protoreflect.FullName{
 }
 
 // unproposed are the fields of commands that no request to a healthy cluster sets: a restore has the index and tokens to enable,
-// members have the name, the state machine writes the generation, and leaders return blocks of their term.
+// members have the name, the state machine writes the generation, leaders return blocks of their term, the first sequence with codes
+// brings their secret, and members reserve numbers of the current period only.
 var unproposed = []protoreflect.FullName{
-	"command.v1.AcknowledgeRestore.index", "command.v1.Actor.name", "command.v1.Config.generation", "command.v1.ReturnBlock.term",
-	"command.v1.UpdateToken.enable",
+	"command.v1.AcknowledgeRestore.index", "command.v1.Actor.name", "command.v1.Config.generation",
+	"command.v1.CreateSequence.code_secret", "command.v1.CreateTemplate.code_secret",
+	"command.v1.ReserveNumbers.only_period", "command.v1.ReserveNumbers.open_from", "command.v1.ReturnBlock.term",
+	"command.v1.UpdateSequence.code_secret", "command.v1.UpdateTemplate.code_secret", "command.v1.UpdateToken.enable",
 }
 
 // volatile are fields of commands that differ between the places, and whether they are set counts.
@@ -349,6 +361,12 @@ func TestFieldsOfCommands(t *testing.T) {
 				t.Fatal(err)
 			}
 			v.note(reply)
+			if p.name == "leader" { // brings the secret of all codes
+				codes := &snowraftv1.Sequence{Name: "codes", Max: new(int64(999_999)), Format: "{code:digits:6}"}
+				if _, err := v.call(snowraftv1.SequenceService_CreateSequence_FullMethodName, &snowraftv1.CreateSequenceRequest{Sequence: codes}); err != nil {
+					t.Fatal(err)
+				}
+			}
 			for _, m := range wholes {
 				req := m.request(v)
 				marks(requests, req.ProtoReflect())

@@ -78,7 +78,7 @@ func operations(t *testing.T) (all []httpPath) {
 		t.Fatal(err)
 	}
 	for pattern, methods := range document.Paths {
-		target := regexp.MustCompile(`\{[^}]*id\}`).ReplaceAllString(pattern, "1")
+		target := regexp.MustCompile(`\{[^}]*(id|job)\}`).ReplaceAllString(pattern, "1")
 		target = regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(target, "default")
 		for method, operation := range methods {
 			p := httpPath{pattern: pattern, method: strings.ToUpper(method), target: target, body: "{}", right: operation.Right}

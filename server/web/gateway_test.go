@@ -62,7 +62,7 @@ func TestCustomMethods(t *testing.T) {
 	r := newRig(t)
 	for _, path := range []string{"/v1/sequences:next", "/v1/sequences%3Anext"} {
 		want(t, r.ask("POST", path, `{"sequence":"a/b:next","count":2}`), http.StatusOK,
-			`{"sequence":"","first":"1152921504606846976","count":2,"increment":"1","period":"","texts":[],"format":"","timeZone":"","issuedAtMs":"0","mode":"unspecified"}`+"\n")
+			`{"sequence":"","first":"1152921504606846976","count":2,"increment":"1","period":"","texts":[],"format":"","timeZone":"","issuedAtMs":"0","mode":"unspecified","yearStarts":""}`+"\n")
 		if got := r.service.request.(*snowraftv1.NextNumbersRequest); got.GetSequence() != "a/b:next" || got.GetCount() != 2 {
 			t.Errorf("request of the service = %v", got)
 		}
@@ -86,7 +86,8 @@ func TestCustomMethods(t *testing.T) {
 	}
 	want(t, r.ask("PATCH", "/v1/sequences/a", `{"mode":"strict","reset":"daily"}`), http.StatusOK,
 		`{"sequence":{"name":"a","mode":"strict","blockDurationMs":"0","minBlock":"0","maxBlock":"0","reset":"daily","timeZone":"","format":"","description":"",`+
-			`"createdAtMs":"0","generation":"0","period":"","remaining":"0","frozen":false,"deleted":false},"unreachedMembers":[]}`+"\n")
+			`"createdAtMs":"0","generation":"0","period":"","remaining":"0","frozen":false,"deleted":false,"yearStarts":"","template":"","lateMs":"0","endedPeriods":[],`+
+			`"reuse":false,"openReservations":"0","unknownNumbers":"0","oldestOpenAtMs":"0"},"unreachedMembers":[]}`+"\n")
 	if got := r.service.request.(*snowraftv1.UpdateSequenceRequest); got.GetSequence().GetReset_() != snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY ||
 		!slices.Equal(got.GetUpdateMask().GetPaths(), []string{"mode", "reset"}) {
 		t.Errorf("request of the service = %v", got)

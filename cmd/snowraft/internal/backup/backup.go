@@ -29,8 +29,8 @@ func New(a *cli.App) *cobra.Command {
 		Short: "Write a backup of the cluster",
 		Long: `Write a backup of the cluster's state to a new file: layouts, workers, sequences, the
 configuration and hashes of tokens. The backup includes every change that was
-acknowledged before the command started. It contains no secret; keep a copy of the
-secret file elsewhere.
+acknowledged before the command started. It contains the secret from which the keys of
+sequences' codes are derived, and no other; keep a copy of the secret file elsewhere.
 
 Without a leader, --stale takes the state of the member that answers, and --data-dir that
 of a stopped member, with the whole log. A restored cluster repeats nothing, however old

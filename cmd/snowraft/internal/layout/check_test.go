@@ -163,7 +163,7 @@ func TestAdvice(t *testing.T) {
 		}
 		var text strings.Builder
 		a := &cli.App{Stdout: &text, Env: func(string) string { return "" }, Columns: func() int { return 0 }}
-		err := report(a.Printer(cli.OutputText), s, meetings, now)
+		err := report(a.Printer(cli.OutputText), s, meetings, nil, now)
 		if (err == nil) != (c.advice == "") || err != nil && !strings.Contains(err.Error(), c.advice) {
 			t.Errorf("%s: %v, want %q", c.layouts, err, c.advice)
 		}
