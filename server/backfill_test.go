@@ -83,6 +83,7 @@ func TestBackfill(t *testing.T) {
 				t.Errorf("a time %s: %v", name, err)
 			}
 		}
+		n.untilApplied(nodes)
 		who, err := n.ids.WhoIs(t.Context(), &snowraftv1.WhoIsRequest{Id: all[0], Layout: "past"})
 		if err != nil || who.GetBackfill().GetJob() != job || who.GetGrant() != nil {
 			t.Errorf("WhoIs() = %v, %v, want job %d", who, err, job)
@@ -108,6 +109,7 @@ func TestBackfill(t *testing.T) {
 		if reason(err) != rpc.BackfillEnded {
 			t.Errorf("a batch of an ended job: %v", err)
 		}
+		n.untilApplied(nodes) // the list is that of its replica
 		list, err := first.ListBackfills(t.Context(), &snowraftv1.ListBackfillsRequest{Layout: "past", PageSize: 2})
 		if err != nil || len(list.GetBackfills()) != 2 || !list.GetBackfills()[1].GetEnded() || list.GetNextPageToken() != "2" || list.GetNextJob() != 3 {
 			t.Errorf("ListBackfills() = %v, %v", list, err)
