@@ -55,7 +55,7 @@ type Reservation struct {
 }
 
 // Reserve reserves a number of a gapless sequence for each key, 1 to 100 different keys. A key with an open reservation gets
-// its number again, as the next attempt of the reservation. A key with a confirmed number gets that number, with
+// its number again in the next attempt of the reservation. A key with a confirmed number gets that number, with
 // FateConfirmed. A key whose number is void gets another number. If one key gets no number, none does.
 //
 // No time limit ends a reservation: the caller says what became of the number, by Confirm or Void. After an error, the call may

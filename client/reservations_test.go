@@ -23,7 +23,7 @@ type ledger struct {
 	snowraftv1.ReservationServiceClient
 	open   []*snowraftv1.Reservation
 	answer *snowraftv1.ReserveNumbersResponse
-	fail   map[string]error // by key
+	fail   map[string]error // errors by key
 	calls  []proto.Message
 }
 

@@ -8,7 +8,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Period is a period of a sequence whose numbers are wanted: the present one, or one that ended and is still open.
+// Period is a period of a sequence whose numbers are wanted: the present one, or an earlier one that is still open.
 type Period struct {
 	// Name is the first day of the period, such as 2026-10-01, or a shorter form that fits the reset, such as 2026-10.
 	Name string

@@ -119,7 +119,7 @@ func TestPastHasNoWindows(t *testing.T) {
 }
 
 // TestPastEndsAtTheGreatestClock creates layouts while the clock is lowered: a layout whose windows begin before the time of an
-// earlier backup could not be told from one that is created from it.
+// earlier backup could not be distinguished from one that is created from it.
 func TestPastEndsAtTheGreatestClock(t *testing.T) {
 	l := newPastLog(t)
 	l.must(at(epoch+5000, observe(false)))

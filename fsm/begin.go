@@ -6,7 +6,7 @@ import (
 
 // beginSequence adds the sequence of a name at its first use, with a copy of the settings of the most specific template. The
 // order of the log decides between a template's changes and first uses, so all members copy the same settings. An
-// existing sequence stays as it is. A deleted name never begins by itself again.
+// existing sequence stays as it is. A deleted name never begins again automatically.
 func (s *State) beginSequence(e entry) Result {
 	c := e.cmd.GetBeginSequence()
 	name := c.GetName()

@@ -8,7 +8,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// CodeSecret is the secret from which the keys of all codes of a cluster are derived. It belongs to the state, and
+// CodeSecret is the secret from which the keys of all codes in the cluster are derived. It belongs to the state, and
 // nothing prints it.
 type CodeSecret [codeSecretBytes]byte
 

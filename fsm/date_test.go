@@ -46,7 +46,7 @@ func TestCheckPeriod(t *testing.T) {
 	}{
 		{calendar{reset: uint8(resetNone)}, 0, true},
 		{calendar{reset: uint8(resetNone)}, 20260101, false},
-		{calendar{reset: uint8(resetDaily)}, 20260231, true}, // of a proposer of version 1, which ensures that there is the day
+		{calendar{reset: uint8(resetDaily)}, 20260231, true}, // proposer of version 1, which ensures that there is the day
 		{calendar{uint8(resetDaily), 401}, 20260231, false},
 		{calendar{uint8(resetWeekly), 0}, 20261130, true},
 		{calendar{uint8(resetWeekly), 0}, 20261201, false},

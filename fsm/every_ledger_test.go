@@ -24,7 +24,7 @@ type everyLedgerNode struct {
 	books  *books
 	index  uint64
 	claims [2][2]Reservation
-	owners [4]everyOwner // of the numbers 1 to 3
+	owners [4]everyOwner // owners of the numbers 1 to 3
 	life   uint8
 
 	backup *State
@@ -216,7 +216,7 @@ func (n *everyLedgerNode) key() uint64 {
 	type claimKey struct {
 		number  int64
 		attempt uint32
-		present bool // of the last reservation of the key
+		present bool // state of the key's last reservation
 	}
 	k := struct {
 		fates, kept  [4]bookFate

@@ -35,7 +35,7 @@ type ended struct {
 //   - A period without a record is unknown, not empty.
 //   - open never decreases, and ends has only periods from open on.
 type late struct {
-	ends  []ended // in ascending order of their periods, at most maxEnded
+	ends  []ended // ascending by period, at most maxEnded
 	since int32   // the ends of this period and earlier ones are not kept: they began before numbers could be late
 	open  int32   // all periods before this one are closed permanently
 }
@@ -51,7 +51,7 @@ func (l *late) value() late {
 // pointer is the inverse of value.
 func (l late) pointer() *late {
 	if len(l.ends) == 0 {
-		l.ends = nil // as in a state that was read
+		l.ends = nil // like a state that was read
 	}
 	if l.ends == nil && l.since == 0 && l.open == 0 {
 		return nil

@@ -264,7 +264,7 @@ func TestRestoreClosesEarlierPeriods(t *testing.T) {
 	l.gives("s", 10, nov24, 1, 10)
 	l.gives("s", 5, dec24, 1, 5)
 	l.getsLate(1, nov24, dec24, 11)
-	l.restore(nil) // in January
+	l.restore(nil) // January
 	l.refused(seqFrozen, l.late(1, nov24, jan))
 	l.refused(seqFrozen, resumePeriod(nov24, resume("s", l.seq("s").Generation, new(int64(20)), 0)))
 	l.must(resume("s", l.seq("s").Generation, new(int64(7)), 0))

@@ -36,7 +36,7 @@ type Fates struct {
 	First    int64
 	Count    uint64
 	Kind     commandv1.FateKind
-	Key      string // of an open number, and of an unknown one that was open
+	Key      string // set for an open number, and an unknown one that was open
 	Voids    uint32 // count of the times that the number was void
 	Reason   string // last reason for which the number was void; of a taken number, the reason for that
 	Reusable bool   // a later reservation may draw the number, if the sequence reuses numbers

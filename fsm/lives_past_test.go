@@ -61,7 +61,7 @@ func (w *lives) place(cmd *commandv1.Command) int64 {
 	return 0
 }
 
-// livesPlaces identifies an extension, whose places are those of one request.
+// livesPlaces identifies an extension, whose places one request takes.
 type livesPlaces struct {
 	life   int
 	job    uint64

@@ -67,7 +67,7 @@ type livesNumber struct {
 type livesGrant struct {
 	life  int
 	place int  // among the commands of all lives
-	late  bool // its period had ended
+	late  bool // the period had ended
 }
 
 // livesClaim is a window or a block that was granted in some life.

@@ -128,7 +128,7 @@ func (w *ledgerWorld) backUp() {
 
 func (w *ledgerWorld) key() string { return fmt.Sprint("key-", w.choose("key", 4)) }
 
-// claim returns the claim of an answer, mostly a late one, or a forged one.
+// claim returns the claim of an answer, usually a late one, or a forged one.
 func (w *ledgerWorld) claim() *commandv1.ReservationClaim {
 	if len(w.claims) == 0 || w.choose("forged", 8) == 0 {
 		return &commandv1.ReservationClaim{Key: w.key(), Reservation: 1 + uint64(w.choose("reservation", int(min(w.index, 1<<16)))), Attempt: 1}

@@ -147,7 +147,7 @@ func (w *world) openFrom(spec *commandv1.SequenceSpec) int32 {
 	return modelPeriod(spec, w.machines[0].Observed().Load()-spec.GetLateMs())
 }
 
-// wantEarlier makes a request one for numbers of a period, mostly an earlier one. The next number that it may state is true: no
+// wantEarlier makes a request one for numbers of a period, usually an earlier one. The next number that it may state is true: no
 // number that follows was granted in the period, except late ones.
 func (w *world) wantEarlier(c *commandv1.AllocateBlock, q Sequence) {
 	back := int64(w.choose("back", 5)) * modelDay

@@ -45,7 +45,7 @@ type tenant struct {
 	deleted bool
 }
 
-// tenants is the walk. What a restore takes back is in reference.
+// tenants is the walk. The state that a restore takes back is in reference.
 type tenants struct {
 	source
 	*log
@@ -54,11 +54,11 @@ type tenants struct {
 	backup   []byte
 	day      int32
 	restores int
-	numbers  map[livesNumber]bool // of all names that ever lived
+	numbers  map[livesNumber]bool // numbers of all names that ever lived
 	ids      [2]uint64            // IDs of the tokens
 }
 
-// reference is what the walk knows of the state.
+// reference holds the walk's knowledge of the state.
 type reference struct {
 	templates map[string]tenantTemplate
 	names     map[string]tenant

@@ -16,7 +16,7 @@ const maxJobs = 1 << 16
 type past struct {
 	border int64  // a tick, at least 1
 	next   uint64 // number of the next job; the jobs below it that the list lacks are those of earlier clusters
-	closed bool   // by a restore, which ends all jobs
+	closed bool   // closed by a restore, which ends all jobs
 	jobs   []job  // ascending by number
 }
 
@@ -42,17 +42,17 @@ type Past struct {
 	Border  int64  // the first tick after the past
 	NextJob uint64 // number of the next job
 	Jobs    uint64 // greatest number of jobs
-	Closed  bool   // by a restore
+	Closed  bool   // closed by a restore
 }
 
 // Backfill is a backfill job of a layout.
 type Backfill struct {
-	Job           uint64 // its number: the worker of its IDs
+	Job           uint64 // number of the job: the worker of its IDs
 	Holder        string // name as shown: with the token's name in front for an application
 	Owner         uint64 // ID of the API token that started the job; 0 without one
 	CreatedMillis int64  // Unix ms on the proposer's clock
 	Place         int64  // the place before which everything was granted; see [commandv1.ExtendBackfill]
-	Ended         bool   // for good; also by a restore
+	Ended         bool   // permanently; also by a restore
 }
 
 func (j *job) view() Backfill {
@@ -62,7 +62,7 @@ func (j *job) view() Backfill {
 // certainClock returns the greatest observed clock of a state that is certainly in the history of the cluster.
 func (s *State) certainClock() int64 { return cmp.Or(s.certain, s.observed) }
 
-// newPast returns the past of a layout that is created at a proposer's now: it ends at the greatest observed clock, so that no
+// newPast returns the past of a layout that is created at a proposer's now. Its end is the greatest observed clock, so that no
 // layout that a backup lacks has an earlier border than one that is created from its state. After a restore, the past therefore
 // ends with the observed clock of the backup, and it is closed, because the layout can have had jobs.
 func (s *State) newPast(l *layout, now int64) (*past, *Refused) {

@@ -7,7 +7,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// reserveNumbers reserves a number for each key, or for none. A key with an open reservation gets its number again, as the
+// reserveNumbers reserves a number for each key, or for none. A key with an open reservation gets its number again in the
 // next attempt; a key with a confirmed number gets that number. So a key has at most one number that is open or confirmed,
 // as long as it is remembered.
 func (s *State) reserveNumbers(e entry) Result {

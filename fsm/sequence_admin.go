@@ -293,7 +293,7 @@ func (s *State) deleteSequence(e entry) Result {
 		}
 	}
 	if q.ledger != nil {
-		return Result{Err: invalid("sequence %q is gapless and has drawn numbers, which must stay explained; keep it, and lower its maximum to end it", q.name)}
+		return Result{Err: invalid("sequence %q is gapless and has drawn numbers, which must stay explained; keep it, and lower its maximum to stop it", q.name)}
 	}
 	if err := q.grows(e.index); err != nil {
 		return halted(err)

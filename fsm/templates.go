@@ -8,7 +8,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// maxTemplates is the greatest number of templates of a cluster.
+// maxTemplates is the greatest number of templates.
 const maxTemplates = 1000
 
 // Template is one template as it was when it was read. Spec must not be changed.

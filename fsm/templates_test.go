@@ -109,7 +109,7 @@ func TestFirstUse(t *testing.T) {
 	l.must(begin("t/2", day, 20250101))
 	l.refused(limitReached, begin("t/3", day, 20250101))
 	l.must(remove("t/2"))
-	l.refused(unknownSeq, begin("t/2", day, 20250101)) // a deleted name never begins by itself
+	l.refused(unknownSeq, begin("t/2", day, 20250101)) // a deleted name never begins again automatically
 	l.must(begin("t/3", day, 20250101))
 	l.survives()
 	l.refused(unknownSeq, begin("t/2", day, 20250101))

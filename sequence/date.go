@@ -7,7 +7,7 @@ import "time"
 type date [kindCount]int
 
 // dateOf returns the numbers of some kinds at a moment, on the calendar and the clock of its location. Years are moved into 0 to
-// 9999; a fiscal year may end in 10000.
+// 9999; the last fiscal year may reach 10000.
 func dateOf(at time.Time, s YearStart, some kinds) (d date) {
 	y, m, dd := at.Date()
 	d[year], d[month], d[day] = clampYear(y), int(m), dd

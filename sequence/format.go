@@ -20,7 +20,7 @@ import (
 //	{check:luhn}     the check digit of the decimal digits of the number or code before it, at most once
 //	{check:crockford}  the check symbol of a number or code in base32
 //	{date:yyyyMMdd}  a date of yyyy yy MM dd HH mm ss, and - _ / . : between them
-//	{fy} {fy:yy}     the fiscal year, named by the year in which it ends
+//	{fy} {fy:yy}     the fiscal year, named by the year of its last day
 //	{fy:yyyy-yy}     the years in which the fiscal year begins and ends; each may be yyyy or yy
 //	{quarter}        the quarter of the fiscal year, 1 to 4
 //	{week}           the week of ISO 8601, 01 to 53
@@ -71,7 +71,7 @@ const (
 	minute
 	second
 	fiscalFirstYear // the year in which the fiscal year begins
-	fiscalYear      // the year in which it ends
+	fiscalYear      // the year of its last day
 	quarter
 	weekYear
 	week
@@ -105,7 +105,7 @@ func (f *Format) Append(dst []byte, n int64, at time.Time) []byte {
 	if f.dates != 0 {
 		d = dateOf(at, f.yearStarts, f.dates)
 	}
-	digits := len(dst) // where those of the number or code begin
+	digits := len(dst) // position of the digits of the number or code
 	end := digits
 	for i := range f.parts {
 		switch p := &f.parts[i]; p.kind {

@@ -80,7 +80,7 @@ func TestFormatKeepsTheWidthOfYears(t *testing.T) {
 	}
 }
 
-// A fiscal year is named by the year in which it ends. Quarters count from its start, and weeks are those of ISO 8601.
+// A fiscal year is named by the year of its last day. Quarters count from its start, and weeks are those of ISO 8601.
 func TestFormatWritesFiscalYearsAndWeeks(t *testing.T) {
 	for _, c := range []struct {
 		format string

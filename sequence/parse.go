@@ -207,7 +207,7 @@ func (p *parser) date(inside, layout string) error {
 	return err
 }
 
-// fiscalYear parses the layout of a {fy:LAYOUT}: the year in which it ends, or those in which it begins and ends.
+// fiscalYear parses the layout of a {fy:LAYOUT}: the year of its last day, or those of its first and last day.
 func (p *parser) fiscalYear(inside, layout string) error {
 	var places []int
 	years, err := p.runs(layout, func(letters string) error {

@@ -59,7 +59,7 @@ func (p *part) fixedWidth() int {
 type reader struct {
 	rest    string
 	digits  int    // length of the number of {seq}
-	checked []byte // digits of the number or code, as the format writes them
+	checked []byte // digits of the number or code in the notation of the format
 	written Text
 }
 
@@ -129,7 +129,7 @@ func (r *reader) code(text string) error {
 	}
 	for i := range len(text) {
 		if _, err := coder.code.Encoding.Decode(text[i : i+1]); err != nil {
-			return fmt.Errorf("%q is not a character of the code, expected only %v", clip(text[i:i+1]), coder.code)
+			return fmt.Errorf("%q is not a character of the code, which has only %v", clip(text[i:i+1]), coder.code)
 		}
 		value, _ := coder.code.Encoding.Decode(text[i : i+1])
 		r.checked = coder.code.Encoding.Append(r.checked, value)
@@ -159,7 +159,7 @@ func (r *reader) date(p *part, text string) error {
 	return nil
 }
 
-// same reports whether a check digit that somebody typed is the one that the package writes.
+// same reports whether a typed check digit is the one that the package writes.
 func (k checkKind) same(typed, written byte) bool {
 	if typed == written || k == luhn {
 		return typed == written
@@ -188,7 +188,7 @@ func (t Text) Period(c Calendar, now time.Time) (p Period, known bool, err error
 		}
 		return c.PeriodAt(day), true, nil
 	}
-	return 0, false, fmt.Errorf("%w: its date is no day from 1970 to today", ErrInvalidText)
+	return 0, false, fmt.Errorf("%w: its date is not from 1970 to today", ErrInvalidText)
 }
 
 // appendDay appends the date parts without those of the time of day.

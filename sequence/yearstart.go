@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// YearStart is the day on which years begin, as the decimal number mmdd: 401 is April 1. The zero YearStart is January 1. A
-// fiscal year is named by the year in which it ends: with 401, April 2026 is in the fiscal year 2027.
+// YearStart is the day on which years begin, in the form of a decimal number mmdd: 401 is April 1. The zero YearStart is January 1. A
+// fiscal year is named by the year of its last day: with 401, April 2026 is in the fiscal year 2027.
 //
 // A day is one of 1 to 28. Months do not have all later days, so quarters could not begin on these.
 type YearStart uint16

@@ -25,7 +25,7 @@ type whole struct {
 	config   *snowraftv1.Config
 	record   *snowraftv1.Token
 	template *snowraftv1.Template
-	position int64 // of the backfill job 1
+	position int64 // position of the backfill job 1
 	reserved []*snowraftv1.Reservation
 }
 

@@ -12,7 +12,7 @@ import (
 
 const lateMillis = 45 * 86_400_000
 
-// lateInvoices returns a sequence that is on July 1, as it is in UTC at the noon when a bubble begins.
+// lateInvoices returns a sequence that is on July 1 at the noon when a bubble begins, which is July 1 in UTC.
 func lateInvoices(name string, mode snowraftv1.SequenceMode) *snowraftv1.Sequence {
 	return &snowraftv1.Sequence{
 		Name: name, Mode: mode, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY, TimeZone: "UTC", LateMs: lateMillis,

@@ -40,7 +40,7 @@ func (j Job) Assign(times []int64, within time.Duration) (ids []uint64, next int
 		case i > 0 && times[i] < times[i-1] && tick < j.Layout.TickAt(times[i-1]):
 			return nil, 0, j.refuse(i, times[i], "is before the time of the row before it; sort the rows by time")
 		}
-		rows := 1 // of the tick
+		rows := 1 // rows of the tick
 		for i+rows < len(times) && j.Layout.TickAt(times[i+rows]) == tick {
 			rows++
 		}

@@ -3,7 +3,7 @@
 //
 // The package guarantees that a [Cipher] is a bijection, whatever its key: two strings never have the same
 // image, and each image leads back to its string. That holds by construction, because FF1 is a Feistel network.
-// Without the key, an image tells nothing about its string that the other images do not tell.
+// Without the key, an image reveals nothing about its string that the other images do not reveal.
 //
 // A string of n numerals is given as its two halves, the first n/2 numerals and the rest. A half is the number
 // that its numerals write, the most significant one first. Halves fit a uint64, so the package needs no big
@@ -80,9 +80,9 @@ func power(base uint64, exponent int) (product uint64, fit bool) {
 
 // chain computes the mask: the standard's P and all of its Q that is equal in all rounds.
 func (c *Cipher) chain(tweak []byte, radix, length uint32) {
-	p := []byte{1, 2, 1, byte(radix >> 16), byte(radix >> 8), byte(radix), rounds, byte(length / 2)} //nolint:gosec // as the standard cuts them
+	p := []byte{1, 2, 1, byte(radix >> 16), byte(radix >> 8), byte(radix), rounds, byte(length / 2)} //nolint:gosec // the standard cuts them
 	p = binary.BigEndian.AppendUint32(p, length)
-	p = binary.BigEndian.AppendUint32(p, uint32(len(tweak))) //nolint:gosec // as the standard cuts it
+	p = binary.BigEndian.AppendUint32(p, uint32(len(tweak))) //nolint:gosec // the standard cuts it
 	equal := append(p, tweak...)
 	for (len(equal)+1+c.bytes)%aes.BlockSize != 0 {
 		equal = append(equal, 0)

@@ -24,10 +24,10 @@ type Application struct {
 
 // Applied holds the outcomes of an [Application].
 type Applied struct {
-	Outcomes   []Outcome // of the sequences that differ, in ascending order of their names
+	Outcomes   []Outcome // outcomes of the sequences that differ, in ascending order of their names
 	Unchanged  int
 	Next       string // name of the last sequence of the page; empty after the last page
-	Generation uint64 // of the template
+	Generation uint64 // generation of the template
 	Index      uint64 // log index of the last change; 0 without one
 }
 

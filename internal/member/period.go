@@ -12,8 +12,8 @@ import (
 
 // PeriodRequest is the part of a request for numbers of one period only that says more than how many.
 type PeriodRequest struct {
-	Period    string // as a person writes it, see sequence.Calendar.ReadPeriod
-	From      *int64 // next number of the period, if the caller states how it ended
+	Period    string // notation of a person, see sequence.Calendar.ReadPeriod
+	From      *int64 // next number of the period, if the caller states the end of the period
 	RequestID string // a repetition gets the same numbers; empty: none
 }
 
@@ -26,7 +26,7 @@ func (m *Member) CheckPeriods() error {
 }
 
 // NextOfPeriod issues the next count numbers of one period of a sequence, through the log; only the leader can, other members
-// fail with [cluster.ErrNotLeader]. The period is the present one, or one that ended and is still open.
+// fail with [cluster.ErrNotLeader]. The period is the present one, or an earlier one that is still open.
 func (m *Member) NextOfPeriod(ctx context.Context, name string, count uint64, r PeriodRequest) (Numbering, error) {
 	lt := m.leaderTerm.Load()
 	if lt == nil {
@@ -66,7 +66,7 @@ func (s *strictSequence) nextOfPeriod(ctx context.Context, count uint64, r Perio
 		return Numbering{}, err
 	}
 	if err := s.lt.current(); err != nil {
-		return Numbering{}, fmt.Errorf("%w: %w", cluster.ErrUnknownOutcome, err) // as in record
+		return Numbering{}, fmt.Errorf("%w: %w", cluster.ErrUnknownOutcome, err) // like record
 	}
 	if now, ok := s.lt.m.fsm.Sequence(s.name); ok && now.Period == block.Numbers.Period {
 		s.numbers.DropBefore(granted.index)

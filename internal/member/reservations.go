@@ -14,7 +14,7 @@ import (
 // Reserved is a reservation with its number as text.
 type Reserved struct {
 	fsm.Reservation
-	Text string // in decimal if the sequence has no format; empty if this program cannot write it
+	Text string // decimal if the sequence has no format; empty if this program cannot write it
 }
 
 // Run is the numbers [First, First + Count) of a period of a gapless sequence. An empty period is the current one.

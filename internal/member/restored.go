@@ -12,7 +12,7 @@ import (
 // ResumeSequence ends the freeze of a sequence, or of a deleted one, after a restore; only the leader can. after is the
 // last number that the earlier cluster may have granted; nil for the last number in the backup. The margin numbers that
 // follow it are skipped. The error is a [GenerationError] if the sequence does not have the expected generation; nil
-// accepts any. With a period, as the calendar of the sequence reads it, ResumeSequence ends the freeze of that period, which ended.
+// accepts any. With a period in the notation of the sequence's calendar, ResumeSequence ends the freeze of that period, which ended.
 func (m *Member) ResumeSequence(ctx context.Context, name string, after *int64, margin uint64, expected *uint64, period string) (Changed, error) {
 	generation, err := expect(ctx, m, fmt.Sprintf("sequence %q", name), expected, func() (uint64, uint64, error) {
 		generation, err := m.rememberedAtLeader(ctx, name)

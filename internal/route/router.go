@@ -49,7 +49,7 @@ func (r *Router) NextAtLeader(ctx context.Context, sequence string, count uint64
 
 // NextOfPeriod issues numbers of one period of a sequence at the leader.
 func (r *Router) NextOfPeriod(ctx context.Context, sequence string, count uint64, of member.PeriodRequest) (n member.Numbering, err error) {
-	err = r.AtLeader(ctx, true, func(ctx context.Context) (err error) { // as in NextAtLeader
+	err = r.AtLeader(ctx, true, func(ctx context.Context) (err error) { // like NextAtLeader
 		n, err = r.member.NextOfPeriod(ctx, sequence, count, of)
 		return err
 	}, func(ctx context.Context, leader cluster.Member) (err error) {

@@ -74,7 +74,7 @@ func (r reservations) ResolveNumbers(ctx context.Context, req *snowraftv1.Resolv
 	return &snowraftv1.ResolveNumbersResponse{}, nil
 }
 
-// runOf returns the numbers of a request; a count of 0 means 1.
+// runOf returns the requested numbers; a count of 0 means 1.
 func runOf(req interface {
 	GetPeriod() string
 	GetNumber() int64

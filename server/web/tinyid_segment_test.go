@@ -34,7 +34,7 @@ func (s *service) ReturnBlock(ctx context.Context, req *snowraftv1.ReturnBlockRe
 }
 
 // issue returns the numbers that a client of tinyid issues from a segment, and the first of which it requests the next segment. The
-// arithmetic is that of tinyid's class SegmentId.
+// arithmetic follows tinyid's class SegmentId.
 func issue(current, loading, last, delta, remainder int64) (all []int64, requests int64) {
 	for id, i := current, int64(0); id%delta != remainder && i <= delta; i++ {
 		if id++; id%delta == remainder {

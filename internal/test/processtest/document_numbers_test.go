@@ -94,7 +94,7 @@ func before(sql, statement string) string {
 // from returns the SQL of a transaction from a statement on.
 func from(sql, statement string) string { return sql[strings.Index(sql, statement):] }
 
-// judge answers what became of a number, as the page says.
+// judge answers what became of a number by the rules of the page.
 func (b *billing) judge(r client.Reservation) (client.Fate, error) {
 	c := connect(b.t, b.database)
 	defer c.crash()
@@ -205,7 +205,7 @@ func TestDocumentNumbers(t *testing.T) {
 	connect(t, b.database).run(values(repeated, b.recipe.document))
 	b.wantReconciled(client.Reconciled{Confirmed: 1}) // after the commit, before the confirmation
 
-	// Within the transaction: the server rolls it back, and nobody repeats the order.
+	// Within the transaction: the server rolls it back, and no client repeats the order.
 	r := b.reserve("order-3")
 	c := connect(t, b.database)
 	c.run(values(r, before(b.recipe.document, "COMMIT")))
@@ -237,7 +237,7 @@ func TestForgottenTransaction(t *testing.T) {
 	}
 	b.agree()
 
-	// The next reservation gets the number, and replaces its void row. The forgotten transaction still fails, as a whole.
+	// The next reservation gets the number, and replaces its void row. The forgotten transaction still fails entirely.
 	next := b.reserve("order-2")
 	if next.Number != r.Number || next.Reservation <= r.Reservation {
 		t.Fatalf("%+v after the void %+v", next, r)

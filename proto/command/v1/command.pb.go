@@ -3187,7 +3187,7 @@ type AllocateBlock struct {
 	// Only for a sequence with late numbers.
 	OpenFrom int32 `protobuf:"varint,54,opt,name=open_from,json=openFrom,proto3" json:"open_from,omitempty"`
 	// Since fsm_version 3. The next number of only_period, by the caller's word. Only for a period of which the state does not
-	// know how it ended.
+	// know its end.
 	From          *int64 `protobuf:"varint,55,opt,name=from,proto3,oneof" json:"from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -39,7 +39,7 @@ type BackfillServiceClient interface {
 	// BackfillIds issues an ID for each time of a batch, after a commit of the job's new position. The batches of a job come one
 	// after another. A repetition of the last batch, with the same request ID, gets the same IDs.
 	BackfillIds(ctx context.Context, in *BackfillIdsRequest, opts ...grpc.CallOption) (*BackfillIdsResponse, error)
-	// ListBackfills returns the jobs of a layout page by page, in ascending order, as the answering member's replica has them.
+	// ListBackfills returns the jobs of a layout page by page, in ascending order, from the answering member's replica.
 	ListBackfills(ctx context.Context, in *ListBackfillsRequest, opts ...grpc.CallOption) (*ListBackfillsResponse, error)
 	// EndBackfill ends a job for good. Repeating it changes nothing.
 	EndBackfill(ctx context.Context, in *EndBackfillRequest, opts ...grpc.CallOption) (*EndBackfillResponse, error)
@@ -119,7 +119,7 @@ type BackfillServiceServer interface {
 	// BackfillIds issues an ID for each time of a batch, after a commit of the job's new position. The batches of a job come one
 	// after another. A repetition of the last batch, with the same request ID, gets the same IDs.
 	BackfillIds(context.Context, *BackfillIdsRequest) (*BackfillIdsResponse, error)
-	// ListBackfills returns the jobs of a layout page by page, in ascending order, as the answering member's replica has them.
+	// ListBackfills returns the jobs of a layout page by page, in ascending order, from the answering member's replica.
 	ListBackfills(context.Context, *ListBackfillsRequest) (*ListBackfillsResponse, error)
 	// EndBackfill ends a job for good. Repeating it changes nothing.
 	EndBackfill(context.Context, *EndBackfillRequest) (*EndBackfillResponse, error)

@@ -36,7 +36,7 @@ const (
 // ReservationService accounts for every number of a gapless sequence. A number is reserved under a key, and then confirmed or
 // void. No timeout ends a reservation: an open one stands until a caller confirms or voids it.
 type ReservationServiceClient interface {
-	// ReserveNumbers reserves a number for each key. A key with an open reservation gets its number again, as the next attempt
+	// ReserveNumbers reserves a number for each key. A key with an open reservation gets its number again in the next attempt
 	// of the reservation. A key with a confirmed number gets that number, and nothing changes. A key whose number is void gets
 	// another number, in a new reservation. If one key gets no number, none does.
 	//
@@ -164,7 +164,7 @@ func (c *reservationServiceClient) ListPeriods(ctx context.Context, in *ListPeri
 // ReservationService accounts for every number of a gapless sequence. A number is reserved under a key, and then confirmed or
 // void. No timeout ends a reservation: an open one stands until a caller confirms or voids it.
 type ReservationServiceServer interface {
-	// ReserveNumbers reserves a number for each key. A key with an open reservation gets its number again, as the next attempt
+	// ReserveNumbers reserves a number for each key. A key with an open reservation gets its number again in the next attempt
 	// of the reservation. A key with a confirmed number gets that number, and nothing changes. A key whose number is void gets
 	// another number, in a new reservation. If one key gets no number, none does.
 	//

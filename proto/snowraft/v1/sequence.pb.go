@@ -1602,7 +1602,7 @@ type NextNumbersRequest struct {
 	// ID with another count fails with REQUEST_ID_REUSED. In a cluster with a secret, each token has IDs of its own,
 	// and anonymous callers cannot use any.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The only period whose numbers are wanted: the present one, or one that ended and is still open (late_ms). Its first day,
+	// The only period whose numbers are wanted: the present one, or an earlier one that is still open (late_ms). Its first day,
 	// such as 2026-10-01, or a shorter form that fits the reset: 2026-W41, 2026-10, 2026-Q3, 2026 or FY2027. Numbers of a period that
 	// ended follow all that were granted in it. They come through the log, whatever the mode. Empty: any period.
 	Period string `protobuf:"bytes,31,opt,name=period,proto3" json:"period,omitempty"`

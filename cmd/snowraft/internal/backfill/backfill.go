@@ -78,7 +78,7 @@ func newList(a *cli.App) *cobra.Command {
 
 		Use:   "list LAYOUT",
 		Short: "List the backfill jobs of a layout",
-		Long: `List the backfill jobs of a layout, as the answering member knows them. No later ID of a
+		Long: `List the backfill jobs of a layout that the answering member knows. No later ID of a
 job has a time before its position.`,
 		Example: `  snowraft backfill list orders
   snowraft backfill list orders -o json`,

@@ -19,7 +19,7 @@ import (
 const (
 	OutputText = "text"
 	OutputJSON = "json"
-	OutputCSV  = "csv" // of the commands that offer it
+	OutputCSV  = "csv" // only some commands offer it
 )
 
 // wantsJSON reports whether a command line, which may be wrong, requests JSON.

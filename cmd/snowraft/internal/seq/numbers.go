@@ -34,7 +34,7 @@ If a response is lost, its numbers are lost too, unless --request-id is given. W
 --request-id, the same request within 10 minutes returns the same numbers, from any
 member.
 
-With --period, the numbers belong to that period: the present one, or one that ended and is
+With --period, the numbers belong to that period: the present one, or an earlier one that is
 still open (--late of the sequence). They follow all numbers that were granted in it. If the
 cluster does not know how the period ended, state the next number with --from. The statement
 must be true, because numbers repeat otherwise, and needs the right seq:admin.`,

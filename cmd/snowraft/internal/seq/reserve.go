@@ -16,7 +16,7 @@ func newReserve(a *cli.App) *cobra.Command {
 		Short: "Reserve numbers of a gapless sequence",
 		Long: `Reserve a number of a gapless sequence for each key. A key is text of the application that
 stands for one document, such as the ID of an order. A key with an open reservation gets
-its number again, as the next attempt. A key with a confirmed number gets that number, and
+its number again in the next attempt. A key with a confirmed number gets that number, and
 nothing changes. A key whose number is void gets another number.
 
 No time limit ends a reservation: say what became of the number with "snowraft seq confirm"
@@ -44,7 +44,7 @@ func newOpen(a *cli.App) *cobra.Command {
 neither confirmed nor void. AGE is the time since the first attempt, and HOLDER the caller
 of the last one.
 
-An open reservation stands until somebody says what became of its number. Look for the
+An open reservation stands until a caller says what became of its number. Look for the
 document in the database of the application: if it exists, confirm the number. If it does
 not, a transaction may still commit it, so make sure that none can before you void it.`,
 		Example: `  snowraft seq open invoices

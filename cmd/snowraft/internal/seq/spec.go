@@ -123,7 +123,7 @@ Creating a different one under an existing name fails.
 A sequence is strict by default: each number is greater than all numbers that any member
 returned before. If unique numbers are enough, --mode relaxed is faster and works without
 quorum for a while. A relaxed sequence can become strict later, but the numbers that it
-issued before stay out of order. If every number must be accounted for, as those of
+issued before stay out of order. If every number must be accounted for, like those of
 invoices, use --mode gapless: see "snowraft seq reserve".
 
 The cluster remembers which numbers a deleted sequence issued. Creating a sequence that
