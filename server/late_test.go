@@ -32,6 +32,7 @@ func TestLateNumbers(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		nodes := startCluster(t, 3)
+		untilObserved(t, nodes) // no period closes before
 		for _, mode := range []snowraftv1.SequenceMode{snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED} {
 			name := strings.ToLower(mode.String())
 			nodes[0].createSequence(lateInvoices(name, mode))
