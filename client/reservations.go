@@ -69,14 +69,16 @@ func (s *Sequence) Reserve(ctx context.Context, keys ...string) ([]Reservation, 
 	if len(resp.GetReservations()) != len(keys) {
 		return nil, malformed("%d reservations for %d keys", len(resp.GetReservations()), len(keys))
 	}
-	all := make([]Reservation, len(keys))
+	all := make([]Reservation, 0, len(keys))
 	for i, m := range resp.GetReservations() {
-		if all[i], err = reservation(m); err != nil {
+		r, err := reservation(m)
+		if err != nil {
 			return nil, err
 		}
-		if all[i].Key != keys[i] {
+		if r.Key != keys[i] { //nolint:gosec // the lengths are equal
 			return nil, malformed("the reservation of another key")
 		}
+		all = append(all, r)
 	}
 	return all, nil
 }

@@ -34,7 +34,7 @@ type ended struct {
 //     end. The hull only grows. No block of the period can be returned after its end.
 //   - A period without a record is unknown, not empty.
 //   - open never decreases, and ends has only periods from open on.
-type late struct {
+type late struct { //nolint:recvcheck // a *late may be nil, and has only value
 	ends  []ended // ascending by period, at most maxEnded
 	since int32   // the ends of this period and earlier ones are not kept: they began before numbers could be late
 	open  int32   // all periods before this one are closed permanently

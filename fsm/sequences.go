@@ -28,14 +28,14 @@ func newSequences() sequences {
 
 // clone returns a copy in O(1). The copy and the original share the nodes that neither
 // changes later. clone marks the original too, so no goroutine may read it meanwhile.
-func (s sequences) clone() sequences {
+func (s *sequences) clone() sequences {
 	return sequences{live: s.live.IsoCopy(), deleted: s.deleted.IsoCopy(), ended: s.ended}
 }
 
-func (s sequences) len() int { return s.live.Len() + s.deleted.Len() }
+func (s *sequences) len() int { return s.live.Len() + s.deleted.Len() }
 
 // named returns the live sequence with that name.
-func (s sequences) named(name string) (*sequence, *Refused) {
+func (s *sequences) named(name string) (*sequence, *Refused) {
 	if q, ok := s.live.Get(name); ok {
 		return q, nil
 	}
@@ -43,7 +43,7 @@ func (s sequences) named(name string) (*sequence, *Refused) {
 }
 
 // record returns the sequence with that name, live or deleted.
-func (s sequences) record(name string) (*sequence, bool) {
+func (s *sequences) record(name string) (*sequence, bool) {
 	if q, ok := s.live.Get(name); ok {
 		return q, true
 	}
@@ -78,7 +78,7 @@ func (s *sequences) endable() bool { return s.ended < maxAllEnded }
 
 // shared returns spec, or an equal one of the neighbor in the order of names, because most
 // of 100,000 sequences differ only in their names.
-func (s sequences) shared(name string, spec *sequenceSpec) *sequenceSpec {
+func (s *sequences) shared(name string, spec *sequenceSpec) *sequenceSpec {
 	s.live.Descend(name, func(_ string, q *sequence) bool {
 		if *q.spec == *spec {
 			spec = q.spec
@@ -89,7 +89,7 @@ func (s sequences) shared(name string, spec *sequenceSpec) *sequenceSpec {
 }
 
 // all returns the live and the deleted sequences in ascending order of their names.
-func (s sequences) all() iter.Seq2[*sequence, bool] {
+func (s *sequences) all() iter.Seq2[*sequence, bool] {
 	return func(yield func(q *sequence, deleted bool) bool) {
 		live, deleted := s.live.Iter(), s.deleted.Iter()
 		moreLive, moreDeleted := live.First(), deleted.First()

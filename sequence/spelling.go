@@ -91,7 +91,7 @@ func digitsOf(text string, count int) (n int, ok bool) {
 		return 0, false
 	}
 	u, err := strconv.ParseUint(text, 10, 16)
-	return int(u), err == nil //nolint:gosec // at most four digits
+	return int(u), err == nil
 }
 
 // spellings describes the texts that ReadPeriod accepts.

@@ -20,7 +20,7 @@ type Job struct {
 // place returns the first place of a tick.
 func (j Job) place(tick int64) int64 { return tick * j.sequences() }
 
-func (j Job) sequences() int64 { return int64(j.Layout.Sequences()) }
+func (j Job) sequences() int64 { return int64(j.Layout.Sequences()) } //nolint:gosec // less than 2^63
 
 // Millis returns the time of a job's position, in Unix milliseconds: no later ID of the job is earlier.
 func (j Job) Millis() int64 { return j.Layout.MillisAt(j.Place / j.sequences()) }
@@ -47,7 +47,7 @@ func (j Job) Assign(times []int64, within time.Duration) (ids []uint64, next int
 		if first := j.place(tick); first > next {
 			next = first
 			if i+rows < len(times) { // else more rows of the tick may follow
-				next += max(0, min(int64(j.Layout.StartSequence(tick)), j.sequences()-int64(rows)))
+				next += max(0, min(int64(j.Layout.StartSequence(tick)), j.sequences()-int64(rows))) //nolint:gosec // at most the sequences
 			}
 		}
 		last := j.Layout.TickAt(times[i] + within.Milliseconds())
@@ -71,7 +71,7 @@ func (j Job) at(place *int64, last int64) (id uint64, ok bool) {
 			return 0, false
 		}
 		*place++
-		if id = j.Layout.Compose(tick, j.Worker, uint64(sequence)); id != 0 {
+		if id = j.Layout.Compose(tick, j.Worker, uint64(sequence)); id != 0 { //nolint:gosec // places are not negative
 			return id, true
 		}
 	}

@@ -133,6 +133,6 @@ func (b backfills) past(l *snowflake.Layout) (past fsm.Past, ok bool) {
 func backfillMessage(l *snowflake.Layout, b fsm.Backfill) *snowraftv1.Backfill {
 	return &snowraftv1.Backfill{
 		Job: b.Job, Holder: b.Holder, HolderTokenId: b.Owner, CreatedAtMs: b.CreatedMillis, Position: b.Place,
-		PositionAtMs: l.MillisAt(b.Place / int64(l.Sequences())), Ended: b.Ended,
+		PositionAtMs: l.MillisAt(b.Place / int64(l.Sequences())), Ended: b.Ended, //nolint:gosec // less than 2^63
 	}
 }

@@ -164,7 +164,7 @@ func DaysValue(p *time.Duration, lowest, highest time.Duration) *Value {
 		if count, ok := strings.CutSuffix(s, "d"); ok {
 			var n uint64
 			n, err = strconv.ParseUint(count, 10, 16)
-			*p = time.Duration(n) * 24 * time.Hour //nolint:gosec // at most 65535 days
+			*p = time.Duration(n) * 24 * time.Hour
 		} else {
 			*p, err = time.ParseDuration(s)
 		}
