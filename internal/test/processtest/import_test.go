@@ -75,9 +75,6 @@ func (m move) play(t *testing.T) {
 	if _, stderr := run(2, "--apply"); !strings.Contains(stderr, "--fence") {
 		t.Errorf("apply alone: %s", stderr)
 	}
-	if _, stderr := run(1, "--apply", "--writers-stopped"); !strings.Contains(stderr, "a program draws numbers") {
-		t.Errorf("with old programs: %s", stderr)
-	}
 	if _, stderr, code := command(t, at(members[0]), "seq", "get", "orders"); code == 0 {
 		t.Errorf("a refused import created the sequence: %s", stderr)
 	}

@@ -3,7 +3,6 @@ package migrate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -214,8 +213,16 @@ func (i *importer) show(out *cli.Printer, d document) error {
 
 // apply fences the source, or checks that its numbers stand still, before it changes the cluster.
 func (i *importer) apply(ctx context.Context, out *cli.Printer, steps []step) error {
+	last := i.source.fence
+	if i.options.writersStopped {
+		again, err := i.reread(ctx, steps)
+		if err != nil {
+			return fmt.Errorf("%w; no sequence was changed", err)
+		}
+		last = func(_ context.Context, name string) (counter, error) { return again[name], nil }
+	}
 	for k, s := range steps {
-		now, err := i.reread(ctx, s.counter)
+		now, err := last(ctx, s.Source)
 		if err != nil {
 			return fmt.Errorf("counter %q: %w; no sequence was changed", s.Source, err)
 		}
@@ -236,19 +243,28 @@ func (i *importer) apply(ctx context.Context, out *cli.Printer, steps []step) er
 	return i.show(out, document{Counters: steps, Applied: true})
 }
 
-// reread returns the last number of a counter once no program draws numbers.
-func (i *importer) reread(ctx context.Context, c counter) (counter, error) {
-	if i.options.fence {
-		return i.source.fence(ctx, c.name)
+// reread returns the counters of all steps by name. It fails if one of them has moved: then a program draws numbers.
+func (i *importer) reread(ctx context.Context, steps []step) (map[string]counter, error) {
+	before := make(map[string]counter, len(steps))
+	for _, s := range steps {
+		before[s.Source] = s.counter
 	}
-	again, err := i.source.counters(ctx, func(name string) bool { return name == c.name })
-	switch {
-	case err != nil:
-		return c, err
-	case len(again) != 1:
-		return c, errors.New("it is gone")
-	case again[0].last != c.last:
-		return c, fmt.Errorf("a program draws numbers: it was at %d and is at %d now; stop all programs, or use --fence", c.last, again[0].last)
+	again, err := i.source.counters(ctx, func(name string) bool { _, ok := before[name]; return ok })
+	if err != nil {
+		return nil, err
 	}
-	return again[0], nil
+	now := make(map[string]counter, len(again))
+	for _, c := range again {
+		now[c.name] = c
+	}
+	for name, was := range before {
+		c, ok := now[name]
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("counter %q is gone", name)
+		case c.last != was.last:
+			return nil, fmt.Errorf("counter %q: a program draws numbers: it was at %d and is at %d now; stop all programs, or use --fence", name, was.last, c.last)
+		}
+	}
+	return now, nil
 }
