@@ -219,10 +219,15 @@ func exercise(t *testing.T, members []*member) {
 	for _, s := range []*snowraftv1.Sequence{
 		{Name: "strict", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, Max: new(int64(1_000_000))},
 		{Name: "relaxed", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED},
+		{Name: "gapless", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS},
 	} {
 		if _, err := members[0].numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: s}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	reservations := snowraftv1.NewReservationServiceClient(members[0].conn)
+	if _, err := reservations.ReserveNumbers(t.Context(), &snowraftv1.ReserveNumbersRequest{Sequence: "gapless", Keys: []string{"open"}}); err != nil {
+		t.Fatal(err)
 	}
 	_, stderr, code := command(t, at(members[0]), "backup", filepath.Join(t.TempDir(), "backup"), "--secret-file", *members[0].secret.Load())
 	if code != 0 {

@@ -119,8 +119,8 @@ func (p *prometheus) query(expr string) []sample {
 }
 
 // ofMachine lists alerts that any program on the machine can cause, because they are about the free space of the machine's disk
-// and about its speed.
-var ofMachine = []string{"SnowraftDiskFilling", "SnowraftLogSyncSlow"}
+// and about its speed. deploy/prometheus/rules_test.yaml tests their rules.
+var ofMachine = []string{"SnowraftDiskFilling", "SnowraftDiskFull", "SnowraftLogSyncSlow"}
 
 // firing returns the names of the alerts that fire now, in order, without those of ofMachine.
 func (p *prometheus) firing() []string {
