@@ -75,10 +75,12 @@ func TestAnswers(t *testing.T) {
 		{"seq get countdown", &snowraftv1.GetSequenceRequest{Name: "countdown"}},
 		{"seq get invoices", &snowraftv1.GetSequenceRequest{Name: "invoices"}},
 		{"seq get orders", &snowraftv1.GetSequenceRequest{Name: "orders"}},
+		{"seq get receipts", &snowraftv1.GetSequenceRequest{Name: "receipts"}},
 		{"seq list", &snowraftv1.ListSequencesRequest{PageSize: 1000, PageToken: "invoices"}},
 		{"seq list --prefix in", &snowraftv1.ListSequencesRequest{PageSize: 1000, Prefix: "in"}},
 		{"seq list --prefix x", &snowraftv1.ListSequencesRequest{PageSize: 1000, Prefix: "x"}},
 		{"seq list --sort remaining", &snowraftv1.ListSequenceViewsRequest{PageSize: 1000, OrderBy: "remaining", PageToken: "invoices"}},
+		{"seq list --sort open", &snowraftv1.ListSequenceViewsRequest{PageSize: 1000, OrderBy: "open", PageToken: "invoices"}},
 		{"seq list --contains VOICE --sort name", &snowraftv1.ListSequenceViewsRequest{PageSize: 1000, OrderBy: "name", NameContains: "VOICE", PageToken: "invoices"}},
 		{"seq update orders --mode relaxed --max default --format= --force-format", &snowraftv1.UpdateSequenceRequest{
 			Sequence: &snowraftv1.Sequence{Name: "orders", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED}, ForceFormat: true,

@@ -47,8 +47,9 @@ func EndsOf(all fsm.Listing, at int64, most int) (e Ends) {
 		switch row := rowOf(b, periods); {
 		case row.left == unbounded:
 		case row.left > 0:
+			row.key = row.left
 			if near = append(near, row); len(near) >= 4*most {
-				near = nearestOf(near, most)
+				near = firstOf(near, most)
 			}
 		default:
 			if e.Exhausted++; len(exhausted) < most {
@@ -57,7 +58,7 @@ func EndsOf(all fsm.Listing, at int64, most int) (e Ends) {
 		}
 	}
 	e.Open = oldestOf(e.Open, most)
-	near = append(nearestOf(near, most), exhausted...)
+	near = append(firstOf(near, most), exhausted...)
 	for _, row := range near[:min(len(near), most)] {
 		e.Near = append(e.Near, End{row.name, row.left})
 	}

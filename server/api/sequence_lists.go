@@ -36,11 +36,20 @@ type sequenceLists struct {
 
 // listQuery is a request for a page of a list.
 type listQuery struct {
-	nearest  bool   // order by the remaining part, nearest end first; else by name
+	order    listOrder
 	contains string // part of the names, in lower case
 	token    string
 	size     int
 }
+
+// listOrder is the order of a list.
+type listOrder int
+
+const (
+	byName      listOrder = iota
+	byRemaining           // smallest remaining part first, sequences without an end last
+	byOldest              // oldest open reservation first, sequences without one last
+)
 
 // sequenceList is a page of sequences.
 type sequenceList struct {
@@ -58,6 +67,8 @@ type listRow struct {
 	total uint64 // count of a period's numbers; 0 without an end
 	// over reports whether the period has ended. The next number then begins another period.
 	over bool
+	// key is the row's place in the order of the list; rows with equal keys are in the order of their names.
+	key float64
 }
 
 // unbounded is listRow.left of a sequence without an end. It is greater than every part.
@@ -92,9 +103,9 @@ func (l *sequenceLists) list(q listQuery, at time.Duration) (sequenceList, error
 func (l *sequenceLists) page(q listQuery, from listRow) []listRow {
 	periods := newPeriods(l.now())
 	var rows []listRow
-	beyond := listRow{left: unbounded + 1} // rows from beyond on are not on the page
+	beyond := listRow{key: math.Inf(1)} // rows from beyond on are not on the page
 	start, most := "", q.size+1
-	if !q.nearest {
+	if q.order == byName {
 		start = from.name
 	}
 	var match func(name string) bool
@@ -103,7 +114,8 @@ func (l *sequenceLists) page(q listQuery, from listRow) []listRow {
 	}
 	for b := range l.taken.After(start, match) {
 		row := rowOf(b, periods)
-		if !q.nearest {
+		row.key = q.order.key(b, row.left)
+		if q.order == byName {
 			if rows = append(rows, row); len(rows) == most {
 				break
 			}
@@ -113,17 +125,34 @@ func (l *sequenceLists) page(q listQuery, from listRow) []listRow {
 			continue
 		}
 		if rows = append(rows, row); len(rows) >= 4*most { // seldom enough that sorting costs less than a heap
-			rows = nearestOf(rows, most)
+			rows = firstOf(rows, most)
 			beyond = rows[most-1]
 		}
 	}
-	if q.nearest {
-		rows = nearestOf(rows, most)
+	if q.order != byName {
+		rows = firstOf(rows, most)
 	}
 	return rows
 }
 
-func nearestOf(rows []listRow, most int) []listRow {
+// noneOpen is the key of a sequence without open reservations. It is greater than every time.
+const noneOpen = math.MaxInt64
+
+// key returns the place of a sequence in the order, which is not negative.
+func (o listOrder) key(b fsm.Brief, left float64) float64 {
+	switch {
+	case o == byRemaining:
+		return left
+	case o == byOldest && b.Open == 0:
+		return noneOpen
+	case o == byOldest:
+		return float64(max(b.OldestOpenMillis, 0)) // exact until the year 287396
+	default:
+		return 0
+	}
+}
+
+func firstOf(rows []listRow, most int) []listRow {
 	slices.SortFunc(rows, listRow.compare)
 	return rows[:min(len(rows), most)]
 }
@@ -144,32 +173,40 @@ func (r listRow) ratio(remaining uint64) float64 {
 	return min(float64(remaining)/float64(r.total), 1)
 }
 
-// compare orders rows by the remaining part, smallest first, and then by name.
+// compare orders rows by their keys, and then by name.
 func (r listRow) compare(other listRow) int {
-	return cmp.Or(cmp.Compare(r.left, other.left), strings.Compare(r.name, other.name))
+	return cmp.Or(cmp.Compare(r.key, other.key), strings.Compare(r.name, other.name))
 }
 
 // from returns the row after which the page begins.
 func (q listQuery) from() (listRow, error) {
 	switch {
 	case q.token == "":
-		return listRow{left: -1}, nil
-	case !q.nearest:
+		return listRow{key: -1}, nil
+	case q.order == byName:
 		return listRow{name: q.token}, nil
 	}
 	bits, name, found := strings.Cut(q.token, "~")
 	n, err := strconv.ParseUint(bits, 16, 64)
-	if left := math.Float64frombits(n); found && err == nil && left >= 0 && left <= unbounded {
-		return listRow{name: name, left: left}, nil
+	if key := math.Float64frombits(n); found && err == nil && key >= 0 && key <= q.order.last() {
+		return listRow{name: name, key: key}, nil
 	}
 	return listRow{}, wire.Invalid("page_token: expected the next_page_token of a list with the same order")
 }
 
+// last returns the greatest key.
+func (o listOrder) last() float64 {
+	if o == byOldest {
+		return noneOpen
+	}
+	return unbounded
+}
+
 func (q listQuery) tokenOf(r listRow) string {
-	if !q.nearest {
+	if q.order == byName {
 		return r.name
 	}
-	return strconv.FormatUint(math.Float64bits(r.left), 16) + "~" + r.name
+	return strconv.FormatUint(math.Float64bits(r.key), 16) + "~" + r.name
 }
 
 // periods caches the present periods by their rules, of which there are few.

@@ -21,15 +21,16 @@ type replica struct {
 	*fsm.Machine
 	tb    testing.TB
 	index uint64
+	now   int64 // clock of the commands; Unix ms
 }
 
 func newReplica(tb testing.TB) *replica {
-	return &replica{Machine: fsm.New(fsm.Options{}), tb: tb, index: 1}
+	return &replica{Machine: fsm.New(fsm.Options{}), tb: tb, index: 1, now: noon}
 }
 
 func (r *replica) apply(cmd *commandv1.Command) {
 	r.tb.Helper()
-	cmd.ClockAtMs, cmd.Version = noon, 1
+	cmd.ClockAtMs, cmd.Version = r.now, max(1, fsm.MinVersion(cmd))
 	data, err := fsm.Encode(cmd)
 	if err != nil {
 		r.tb.Fatal(err)
@@ -59,6 +60,22 @@ func (r *replica) allocate(name string, count uint64, period int32) {
 	r.apply(&commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
 		Name: name, Generation: q.Generation, Count: count, Period: period,
 	}}})
+}
+
+// reserve creates a gapless sequence, and reserves numbers for keys at a time.
+func (r *replica) reserve(name string, at int64, keys ...string) {
+	r.tb.Helper()
+	r.now = at
+	spec := &commandv1.SequenceSpec{
+		Name: name, Start: 1, Increment: 1, Min: 1, Max: 1<<63 - 1, Mode: commandv1.SequenceMode_SEQUENCE_MODE_GAPLESS, Reset_: never,
+		BlockDurationMs: 10_000, MinBlock: 1, MaxBlock: 10_000_000, TimeZone: "UTC",
+	}
+	r.apply(&commandv1.Command{Body: &commandv1.Command_CreateSequence{CreateSequence: &commandv1.CreateSequence{Spec: spec}}})
+	if q, _ := r.Sequence(name); len(keys) > 0 {
+		r.apply(&commandv1.Command{Body: &commandv1.Command_ReserveNumbers{ReserveNumbers: &commandv1.ReserveNumbers{
+			Name: name, Keys: keys, Generation: q.Generation,
+		}}})
+	}
 }
 
 const (
@@ -94,9 +111,9 @@ func TestSequencesByNearestEnd(t *testing.T) {
 		q    listQuery
 		want string
 	}{
-		{listQuery{nearest: true, size: 10}, "gone nearly today also-half half yesterday Free"},
-		{listQuery{nearest: true, size: 2}, "gone nearly"},
-		{listQuery{nearest: true, size: 10, contains: "f"}, "also-half half Free"},
+		{listQuery{order: byRemaining, size: 10}, "gone nearly today also-half half yesterday Free"},
+		{listQuery{order: byRemaining, size: 2}, "gone nearly"},
+		{listQuery{order: byRemaining, size: 10, contains: "f"}, "also-half half Free"},
 		{listQuery{size: 10}, "Free also-half gone half nearly today yesterday"},
 		{listQuery{size: 10, contains: "day"}, "today yesterday"},
 		{listQuery{size: 10, token: "half"}, "nearly today yesterday"},
@@ -108,7 +125,34 @@ func TestSequencesByNearestEnd(t *testing.T) {
 		}
 	}
 	for _, token := range []string{"x", "zz~a", "7ff8000000000000~a", "~", "ffffffffffffffff~", "4008000000000000~a"} {
-		if _, err := lists.list(listQuery{nearest: true, size: 1, token: token}, at); err == nil {
+		if _, err := lists.list(listQuery{order: byRemaining, size: 1, token: token}, at); err == nil {
+			t.Errorf("token %q: no error", token)
+		}
+	}
+}
+
+func TestSequencesByOldestReservation(t *testing.T) {
+	t.Parallel()
+	r := newReplica(t)
+	r.apply(&commandv1.Command{Body: &commandv1.Command_RaiseVersion{RaiseVersion: &commandv1.RaiseVersion{Version: fsm.DocumentVersion}}})
+	r.create("strict", 10, 10, never, 0)
+	r.reserve("none", noon)
+	r.reserve("old", noon+1000, "k1", "k2")
+	r.reserve("middle", noon+2000, "k1")
+	r.reserve("young", noon+3000, "k1")
+	lists, q := r.lists(), listQuery{order: byOldest, size: 2}
+	for _, want := range []string{"old middle", "young none", "strict"} {
+		page, err := lists.list(q, time.Hour)
+		if err != nil || namesOf(page.rows) != want {
+			t.Errorf("list(%+v) = %s, %v, want %s", q, namesOf(page.rows), err, want)
+		}
+		q.token = page.next
+	}
+	if q.token != "" {
+		t.Errorf("next page %q after the last one", q.token)
+	}
+	for _, token := range []string{"x", "7ff0000000000000~a", "bff0000000000000~a"} {
+		if _, err := lists.list(listQuery{order: byOldest, size: 1, token: token}, time.Hour); err == nil {
 			t.Errorf("token %q: no error", token)
 		}
 	}
@@ -128,12 +172,12 @@ func TestPagesHoldEachSequenceOnce(t *testing.T) {
 		wants = append(wants, want{float64(100-granted) / 100, name})
 	}
 	slices.SortFunc(wants, func(a, b want) int { return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.name, b.name)) })
-	for _, nearest := range []bool{true, false} {
-		if !nearest {
+	for _, order := range []listOrder{byRemaining, byName} {
+		if order == byName {
 			slices.SortFunc(wants, func(a, b want) int { return cmp.Compare(a.name, b.name) })
 		}
 		lists := r.lists()
-		q, seen := listQuery{nearest: nearest, size: 7}, 0
+		q, seen := listQuery{order: order, size: 7}, 0
 		for {
 			page, err := lists.list(q, time.Hour)
 			if err != nil {
@@ -150,7 +194,7 @@ func TestPagesHoldEachSequenceOnce(t *testing.T) {
 			}
 		}
 		if seen != 500 {
-			t.Errorf("nearest %v: %d rows, want 500", nearest, seen)
+			t.Errorf("order %v: %d rows, want 500", order, seen)
 		}
 	}
 }
@@ -164,7 +208,7 @@ func TestListsAreComputedOncePerListing(t *testing.T) {
 	lists.listing = func() fsm.Listing { taken++; return r.Listing() }
 	at := time.Hour
 	for i := range 200 {
-		if _, err := lists.list(listQuery{nearest: true, size: 1 + i%100}, at+time.Duration(i)*time.Millisecond); err != nil {
+		if _, err := lists.list(listQuery{order: byRemaining, size: 1 + i%100}, at+time.Duration(i)*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -172,7 +216,7 @@ func TestListsAreComputedOncePerListing(t *testing.T) {
 		t.Errorf("%d listings, %d lists kept, want 1 and %d", taken, len(lists.kept), listsKept)
 	}
 	r.allocate("a", 60, 0)
-	if got, _ := lists.list(listQuery{nearest: true, size: 1}, at+listingAge); got.rows[0].left != 0.4 {
+	if got, _ := lists.list(listQuery{order: byRemaining, size: 1}, at+listingAge); got.rows[0].left != 0.4 {
 		t.Errorf("rows after listingAge = %+v, want 0.4 left", got.rows)
 	}
 }
@@ -222,7 +266,7 @@ func BenchmarkNearestEnd(b *testing.B) {
 		r.create(fmt.Sprintf("tenant/%06d/orders", i), 1000, uint64(i*7919%1000), never, 0)
 	}
 	for name, q := range map[string]listQuery{
-		"nearest": {nearest: true, size: 50}, "name": {size: 50}, "search": {size: 50, contains: "no such"}, "search-nearest": {nearest: true, size: 50, contains: "99"},
+		"nearest": {order: byRemaining, size: 50}, "name": {size: 50}, "search": {size: 50, contains: "no such"}, "search-nearest": {order: byRemaining, size: 50, contains: "99"},
 	} {
 		b.Run(name, func(b *testing.B) {
 			lists := r.lists()

@@ -29,9 +29,11 @@ func (v views) ListSequenceViews(ctx context.Context, req *snowraftv1.ListSequen
 	switch req.GetOrderBy() {
 	case "", "name":
 	case "remaining":
-		q.nearest = true
+		q.order = byRemaining
+	case "open":
+		q.order = byOldest
 	default:
-		return nil, wire.Invalid(fmt.Sprintf("order_by %.64q: expected name or remaining", req.GetOrderBy()))
+		return nil, wire.Invalid(fmt.Sprintf("order_by %.64q: expected name, remaining or open", req.GetOrderBy()))
 	}
 	page, err := v.lists.list(q, time.Duration(v.Member.Clock().Now().Mono)*time.Millisecond)
 	if err != nil {

@@ -1437,7 +1437,8 @@ type ListSequenceViewsRequest struct {
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before, of a request with the same order.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// "name", or "remaining" for the smallest remaining_ratio first and sequences without an end last. Empty means name.
+	// "name"; "remaining" for the smallest remaining_ratio first and sequences without an end last; "open" for the oldest open
+	// reservation first and sequences without one last. Empty means name.
 	OrderBy string `protobuf:"bytes,3,opt,name=order_by,json=orderBy,proto3" json:"order_by,omitempty"`
 	// Only sequences whose names contain this text, at most 128 bytes. The case of the letters A to Z does not matter.
 	NameContains  string `protobuf:"bytes,4,opt,name=name_contains,json=nameContains,proto3" json:"name_contains,omitempty"`

@@ -41,8 +41,8 @@ type ViewServiceClient interface {
 	WatchOverview(ctx context.Context, in *WatchOverviewRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchOverviewResponse], error)
 	// ListEvents returns the last events of all members that answer within 1 s, newest first.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
-	// ListSequenceViews returns sequences with their rates, page by page, by name or by the share of numbers that is left. A
-	// member queries the leader, as for ListSequences.
+	// ListSequenceViews returns sequences with their rates, page by page, by name, by the share of numbers that is left, or by
+	// their oldest open reservation. A member queries the leader, as for ListSequences.
 	ListSequenceViews(ctx context.Context, in *ListSequenceViewsRequest, opts ...grpc.CallOption) (*ListSequenceViewsResponse, error)
 }
 
@@ -119,8 +119,8 @@ type ViewServiceServer interface {
 	WatchOverview(*WatchOverviewRequest, grpc.ServerStreamingServer[WatchOverviewResponse]) error
 	// ListEvents returns the last events of all members that answer within 1 s, newest first.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
-	// ListSequenceViews returns sequences with their rates, page by page, by name or by the share of numbers that is left. A
-	// member queries the leader, as for ListSequences.
+	// ListSequenceViews returns sequences with their rates, page by page, by name, by the share of numbers that is left, or by
+	// their oldest open reservation. A member queries the leader, as for ListSequences.
 	ListSequenceViews(context.Context, *ListSequenceViewsRequest) (*ListSequenceViewsResponse, error)
 	mustEmbedUnimplementedViewServiceServer()
 }

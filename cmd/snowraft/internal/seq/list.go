@@ -3,6 +3,7 @@ package seq
 import (
 	"context"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -24,15 +25,20 @@ the numbers in no block.
 
 With --sort or --contains, the list also has PART, the part of the period's numbers that
 is left, and ENDS, the end of the period. With --sort remaining, the sequence with the
-smallest part is first, and sequences without an end are last.`,
+smallest part is first, and sequences without an end are last. With --sort open, the one
+with the oldest open reservation is first.
+
+If there are gapless sequences, OPEN counts their open reservations, and OLDEST is the time
+of the oldest one.`,
 		Example: `  snowraft seq list
   snowraft seq list --prefix shop/ -o json
   snowraft seq list --sort remaining
+  snowraft seq list --sort open
   snowraft seq list --contains invoice --sort name`,
 	}
 	begin := cli.AddFlag(cmd, "", "prefix", "", cli.WordsValue(&prefix, "TEXT"), "prefix of the names to list")
 	cli.AddFlag(cmd, "", "contains", "", cli.WordsValue(&contains, "TEXT"), "text that the names to list contain, ignoring the case of A to Z")
-	cli.AddFlag(cmd, "", "sort", "", cli.ChoiceValue(&order, "name", "remaining"), "sort key of the list: the name, or the part of the numbers that is left")
+	cli.AddFlag(cmd, "", "sort", "", cli.ChoiceValue(&order, "name", "remaining", "open"), "sort key of the list: the name, the part of the numbers that is left, or the oldest open reservation")
 	cmd = a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		if order != "" || contains != "" {
 			if prefix != "" {
@@ -47,12 +53,12 @@ smallest part is first, and sequences without an end are last.`,
 		if err != nil {
 			return err
 		}
-		heading := []string{"NAME", "MODE", "LAST", "LEFT", "INCREMENT", "RESET", "PERIOD", "FORMAT", "DESCRIPTION"}
+		open := openColumns(sequences)
+		heading := slices.Concat([]string{"NAME", "MODE", "LAST", "LEFT"}, open.heading(), []string{"INCREMENT", "RESET", "PERIOD", "FORMAT", "DESCRIPTION"})
 		return out.Answer(&snowraftv1.ListSequencesResponse{Sequences: sequences}, cli.Table(sequences, heading, func(s *snowraftv1.Sequence) []any {
-			return []any{
-				s.GetName(), cli.Word(s.GetMode()), last(s), s.GetRemaining(), s.GetIncrement(),
-				cli.Word(s.GetReset_()), s.GetPeriod(), s.GetFormat(), s.GetDescription(),
-			}
+			return slices.Concat([]any{s.GetName(), cli.Word(s.GetMode()), last(s), s.GetRemaining()}, open.cells(s), []any{
+				s.GetIncrement(), cli.Word(s.GetReset_()), s.GetPeriod(), s.GetFormat(), s.GetDescription(),
+			})
 		}))
 	})
 	a.CompleteFlag(cmd, begin.Name, Names)
@@ -72,13 +78,46 @@ func listViews(ctx context.Context, r *cli.Remote, out *cli.Printer, req *snowra
 		return err
 	}
 	all.Sequences = views
-	heading := []string{"NAME", "MODE", "LAST", "LEFT", "PART", "RESET", "ENDS", "DESCRIPTION"}
+	sequences := make([]*snowraftv1.Sequence, len(views))
+	for i, v := range views {
+		sequences[i] = v.GetSequence()
+	}
+	open := openColumns(sequences)
+	heading := slices.Concat([]string{"NAME", "MODE", "LAST", "LEFT", "PART"}, open.heading(), []string{"RESET", "ENDS", "DESCRIPTION"})
 	return out.Answer(all, cli.Table(views, heading, func(v *snowraftv1.SequenceView) []any {
 		s := v.GetSequence()
-		return []any{
-			s.GetName(), cli.Word(s.GetMode()), last(s), s.GetRemaining(), part(v), cli.Word(s.GetReset_()), cli.StampKnown(v.GetPeriodEndsAtMs()), s.GetDescription(),
-		}
+		return slices.Concat([]any{s.GetName(), cli.Word(s.GetMode()), last(s), s.GetRemaining(), part(v)}, open.cells(s), []any{
+			cli.Word(s.GetReset_()), cli.StampKnown(v.GetPeriodEndsAtMs()), s.GetDescription(),
+		})
 	}))
+}
+
+// columns are the columns about open reservations. They are shown only in lists with a gapless sequence.
+type columns bool
+
+func openColumns(all []*snowraftv1.Sequence) columns {
+	return columns(slices.ContainsFunc(all, gapless))
+}
+
+func gapless(s *snowraftv1.Sequence) bool {
+	return s.GetMode() == snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS
+}
+
+func (c columns) heading() []string {
+	if !c {
+		return nil
+	}
+	return []string{"OPEN", "OLDEST"}
+}
+
+func (c columns) cells(s *snowraftv1.Sequence) []any {
+	switch {
+	case !bool(c):
+		return nil
+	case !gapless(s):
+		return []any{"", ""}
+	}
+	return []any{s.GetOpenReservations(), cli.StampKnown(s.GetOldestOpenAtMs())}
 }
 
 // part returns the remaining percentage of the numbers of a period, rounded down; empty for a sequence without an end.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,22 +28,19 @@ func last(s *snowraftv1.Sequence) string {
 	return number(s.Last)
 }
 
-// ended returns the periods that ended and are still open; empty if there are none.
-func ended(s *snowraftv1.Sequence) string {
-	var all []string
-	for _, e := range s.GetEndedPeriods() {
-		text := e.GetPeriod() + ": next " + cmp.Or(number(e.Next), "none is left")
+// endedPeriods returns a block with the periods that ended and whose ends are known.
+func endedPeriods(s *snowraftv1.Sequence) cli.Block {
+	return cli.Table(s.GetEndedPeriods(), []string{"ENDED PERIOD", "NEXT", "LEFT", "STATE"}, func(e *snowraftv1.EndedPeriod) []any {
+		state := "known"
 		if e.GetFrozen() {
-			text += ", frozen"
+			state = "closed by a restore"
 		}
-		all = append(all, text)
-	}
-	return strings.Join(all, "; ")
+		return []any{e.GetPeriod(), number(e.Next), e.GetRemaining(), state}
+	})
 }
 
 // record returns a block with all fields of a sequence.
 func record(s *snowraftv1.Sequence) cli.Block {
-	gapless := s.GetMode() == snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS
 	relaxed, next := s.GetMode() == snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, "Next"
 	if relaxed {
 		next = "Next block"
@@ -63,13 +59,12 @@ func record(s *snowraftv1.Sequence) cli.Block {
 		"Period", cli.TextIf(s.GetPeriod() != "", "since %s", s.GetPeriod()),
 		"Years start", s.GetYearStarts(),
 		"Late", cli.TextIf(s.GetLateMs() != 0, "%s after each period", cli.DayMilliseconds(s.GetLateMs())),
-		"Ended periods", ended(s),
 		"Time zone", cmp.Or(s.GetTimeZone(), defaultTimeZone),
 		"Format", s.GetFormat(),
 		"Template", s.GetTemplate(),
 		"Blocks", cli.TextIf(relaxed, "of %s, %d to %d numbers", cli.Milliseconds(s.GetBlockDurationMs()), s.GetMinBlock(), s.GetMaxBlock()),
 		"Reuse", cli.TextIf(s.GetReuse(), "numbers that were never committed"),
-		"Open", cli.TextIf(gapless, "%d%s", s.GetOpenReservations(), cli.TextIf(s.GetOldestOpenAtMs() != 0, ", the oldest since %s", cli.Stamp(s.GetOldestOpenAtMs()))),
+		"Open", cli.TextIf(gapless(s), "%d%s", s.GetOpenReservations(), cli.TextIf(s.GetOldestOpenAtMs() != 0, ", the oldest since %s", cli.Stamp(s.GetOldestOpenAtMs()))),
 		"Unknown", cli.TextIf(s.GetUnknownNumbers() > 0, `%d, by a restore; see "snowraft seq resolve"`, s.GetUnknownNumbers()),
 		"Created", cli.StampKnown(s.GetCreatedAtMs()),
 		"Generation", s.GetGeneration(),
@@ -97,7 +92,11 @@ left are those in no block. The generation grows with each change.`,
 		if err != nil {
 			return err
 		}
-		return out.Answer(resp, record(resp.GetSequence()))
+		blocks := []cli.Block{record(resp.GetSequence())}
+		if len(resp.GetSequence().GetEndedPeriods()) > 0 {
+			blocks = append(blocks, endedPeriods(resp.GetSequence()))
+		}
+		return out.Answer(resp, blocks...)
 	})
 	cmd.Flags().BoolVar(&local, "local", false, "show what the answering member knows, which needs no leader")
 	return cmd

@@ -37,7 +37,23 @@ var sequences = []*snowraftv1.Sequence{
 	},
 }
 
+// receipts is a gapless sequence, which only its own name and the order of open reservations return.
+var receipts = &snowraftv1.Sequence{
+	Name: "receipts", Start: proto.Int64(1), Increment: proto.Int64(1), Min: proto.Int64(1), Max: proto.Int64(math.MaxInt64),
+	Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_YEARLY, LateMs: 3888000000,
+	BlockDurationMs: 10000, MinBlock: 100, MaxBlock: 10000000, CreatedAtMs: 1792418538000, Generation: 8,
+	Period: "2026-01-01", Last: proto.Int64(12), Next: proto.Int64(13), Remaining: math.MaxInt64 - 12,
+	OpenReservations: 2, OldestOpenAtMs: 1792419000000, UnknownNumbers: 3,
+	EndedPeriods: []*snowraftv1.EndedPeriod{
+		{Period: "2024-01-01", Next: proto.Int64(8), Remaining: math.MaxInt64 - 7, Frozen: true},
+		{Period: "2025-01-01"},
+	},
+}
+
 func (f *API) sequence(name string) *snowraftv1.Sequence {
+	if name == receipts.GetName() {
+		return receipts
+	}
 	for _, s := range sequences {
 		if s.GetName() == name {
 			return s
@@ -71,12 +87,15 @@ func (f *API) ListSequences(_ context.Context, r *snowraftv1.ListSequencesReques
 	return resp, nil
 }
 
-// ListSequenceViews returns two pages: a sequence with an end, and one without.
+// ListSequenceViews returns two pages: a sequence with an end or, ordered by open reservations, a gapless one; and one without.
 func (f *API) ListSequenceViews(_ context.Context, r *snowraftv1.ListSequenceViewsRequest) (*snowraftv1.ListSequenceViewsResponse, error) {
 	resp := &snowraftv1.ListSequenceViewsResponse{TotalSize: uint64(len(sequences))}
 	if r.GetPageToken() == "" {
 		resp.Sequences = []*snowraftv1.SequenceView{{Sequence: f.sequence("invoices"), RemainingRatio: new(0.99989), PeriodEndsAtMs: 1793491200000}}
 		resp.NextPageToken = "invoices"
+		if r.GetOrderBy() == "open" {
+			resp.Sequences = []*snowraftv1.SequenceView{{Sequence: receipts, PeriodEndsAtMs: 1798761600000}}
+		}
 	} else {
 		resp.Sequences = []*snowraftv1.SequenceView{{Sequence: f.sequence("orders")}}
 	}
