@@ -22,8 +22,9 @@ type runResult struct {
 // job is a run in progress.
 type job struct {
 	*pending
-	file string
-	of   string // the kind of what it issues, for people
+	file  string
+	of    string // the kind of what it issues, for people
+	count int    // requested number; 0 if only the time is limited
 }
 
 // run starts a run with the given arguments, and a file of its own.

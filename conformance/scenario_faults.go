@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // behindProxies issues for a while through proxies, and returns the extensions that these saw.
@@ -151,24 +153,28 @@ func clocks(ctx context.Context, p *player) error {
 		return err
 	}
 	began := time.Now()
+	var jumped time.Duration // of the monotonic clock
 	set := func(off time.Duration) error {
 		now := time.Now()
-		return p.call("clock", args{"clock": "k", "wall_ms": now.Add(off).UnixMilli(), "monotonic_ms": 1_000_000 + now.Sub(began).Milliseconds()}, nil)
+		ran := 100*time.Hour + now.Sub(began) + jumped
+		return p.call("clock", args{"clock": "k", "wall_ms": now.Add(off).UnixMilli(), "monotonic_ms": ran.Milliseconds()}, nil)
 	}
 	// The clock stands still between two settings, so each step sets it again.
+	var all []uint64
 	issues := func() error {
 		return eventually(ctx, func() error {
 			if err := set(0); err != nil {
 				return err
 			}
-			_, err := p.take("next", args{"generator": "g"}, 1)
+			some, err := p.take("next", args{"generator": "g"}, 1)
+			all = append(all, some...)
 			return err
 		})
 	}
 	if err := set(0); err != nil {
 		return err
 	}
-	if err := p.generator("g", args{"clock": "k"}); err != nil {
+	if err := p.whileRunning(set, func() error { return p.generator("g", args{"clock": "k"}) }); err != nil {
 		return err
 	}
 	if err := issues(); err != nil {
@@ -192,7 +198,43 @@ func clocks(ctx context.Context, p *player) error {
 			return fmt.Errorf("after the clock was off by %v: %w", tc.off, err)
 		}
 	}
-	return nil
+	// The wall clock is right, and the monotonic one jumps, or stood still: until members answer, either may be wrong.
+	for _, jump := range []time.Duration{2 * time.Second, time.Hour, -2 * time.Second, -time.Hour} {
+		jumped += jump
+		for range 5 {
+			if err := issues(); err != nil {
+				return fmt.Errorf("after the monotonic clock jumped by %v: %w", jump, err)
+			}
+		}
+	}
+	for _, id := range all {
+		if off := time.Since(snowflake.Default().TimeOf(id)).Abs(); off > time.Since(began)+time.Second {
+			return fmt.Errorf("ID %d is %v off the clock", id, off)
+		}
+	}
+	return distinct(all)
+}
+
+// whileRunning calls open, and sets the clock again and again meanwhile: members refuse to grant a window to a clock that stood still.
+func (p *player) whileRunning(set func(off time.Duration) error, open func() error) (err error) {
+	opened, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-opened:
+				ended <- nil
+				return
+			case <-time.After(20 * time.Millisecond):
+				if err := set(0); err != nil {
+					ended <- err
+					return
+				}
+			}
+		}
+	}()
+	err = open()
+	close(opened)
+	return errors.Join(err, <-ended)
 }
 
 // token creates a token and returns its text.

@@ -19,19 +19,11 @@ func partitioned(ctx context.Context, p *player) (err error) {
 	if err := p.call("open", args{"client": "c", "addresses": c.addresses()}, nil); err != nil {
 		return err
 	}
-	if err := p.call("create", args{"client": "c", "sequence": "orders", "mode": "strict"}, nil); err != nil {
-		return err
-	}
-	if err := p.generator("g", nil); err != nil {
-		return err
-	}
-	requested, err := p.run(p.driver, args{"kind": "ids", "name": "c", "threads": 2})
+	b, err := p.busy()
 	if err != nil {
 		return err
 	}
-	generated := p.issue("g")
-	var last int64
-	for i, cut := range []struct {
+	for _, cut := range []struct {
 		about           string
 		leader, clients bool
 	}{
@@ -43,17 +35,14 @@ func partitioned(ctx context.Context, p *player) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := p.through(ctx, fmt.Sprintf("g%d", i), generated, &last); err != nil {
+		if err := b.through(ctx); err != nil {
 			return errors.Join(fmt.Errorf("with %s cut off: %w", cut.about, err), heal(ctx))
 		}
 		if err := errors.Join(heal(ctx), c.ready(ctx)); err != nil {
 			return err
 		}
 	}
-	if err := p.apart(requested, generated); err != nil {
-		return err
-	}
-	return p.call("close", args{"client": "c"}, nil)
+	return b.end()
 }
 
 // spread starts a cluster, each of whose members has a host of its own.
@@ -112,31 +101,4 @@ func (c *cluster) leader(ctx context.Context) (name string, err error) {
 		return errors.New("no member leads")
 	})
 	return name, err
-}
-
-// through makes all kinds of calls, once the majority has a leader. The numbers are greater than last, which it moves.
-func (p *player) through(ctx context.Context, generator string, generated *issuing, last *int64) error {
-	err := eventually(ctx, func() error { return p.call("numbers", args{"client": "c", "sequence": "orders", "count": 1}, nil) })
-	if err != nil {
-		return err
-	}
-	for range 10 {
-		var n struct {
-			First int64 `json:"first,string"`
-		}
-		if err := p.call("numbers", args{"client": "c", "sequence": "orders", "count": 2}, &n); err != nil {
-			return err
-		}
-		if n.First <= *last {
-			return fmt.Errorf("number %d after %d", n.First, *last)
-		}
-		*last = n.First + 1
-		if _, err := p.take("ids", args{"client": "c"}, 10); err != nil {
-			return err
-		}
-	}
-	if err := p.generator(generator, args{"ready_ms": 30_000}); err != nil {
-		return fmt.Errorf("the first window of another generator: %w", err)
-	}
-	return generated.continues(ctx)
 }

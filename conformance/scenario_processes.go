@@ -40,7 +40,10 @@ func together(ctx context.Context, s *suite) (err error) {
 	)
 	for _, j := range jobs {
 		group.Go(func() {
-			list, _, err := j.issued()
+			list, result, err := j.issued()
+			if err == nil && len(list) != j.count {
+				err = fmt.Errorf("%d issued, want %d: %+v", len(list), j.count, result)
+			}
 			if err != nil {
 				err = fmt.Errorf("%s: %s: %w", j.name, j.of, err)
 			}
@@ -75,20 +78,22 @@ func (s *suite) allKinds(d *driver, c client) (jobs []*job, err error) {
 	}
 	share := s.count / (len(s.clients) * s.processes)
 	for _, kind := range []struct {
-		of   string
-		with args
+		of    string
+		count int
+		with  args
 	}{
-		{"IDs", args{"kind": "generator", "name": "g", "threads": 4, "count": share * 89 / 100}},
-		{"IDs", args{"kind": "buffer", "name": "b", "threads": 2, "count": share / 10}},
-		{"IDs", args{"kind": "ids", "name": "c", "threads": 2, "count": share / 100}},
-		{"relaxed numbers", args{"kind": "blocks", "name": "n", "threads": 2, "count": share / 20}},
-		{"strict numbers", args{"kind": "numbers", "name": "c", "sequence": "together-strict", "threads": 4, "count": share / 100}},
+		{"IDs", share * 89 / 100, args{"kind": "generator", "name": "g", "threads": 4}},
+		{"IDs", share / 10, args{"kind": "buffer", "name": "b", "threads": 2}},
+		{"IDs", share / 100, args{"kind": "ids", "name": "c", "threads": 2}},
+		{"relaxed numbers", share / 20, args{"kind": "blocks", "name": "n", "threads": 2}},
+		{"strict numbers", share / 100, args{"kind": "numbers", "name": "c", "sequence": "together-strict", "threads": 4}},
 	} {
+		kind.with["count"] = kind.count
 		j, err := s.run(d, kind.with)
 		if err != nil {
 			return nil, err
 		}
-		j.of = kind.of
+		j.of, j.count = kind.of, kind.count
 		jobs = append(jobs, j)
 	}
 	return jobs, nil
