@@ -104,11 +104,15 @@ clients: clients-typescript clients-java clients-python ## Build, lint, test and
 
 .PHONY: clients-typescript
 clients-typescript:
-	cd clients/typescript && npm ci --no-audit --no-fund && npm run build && npm run lint && npm test && npm run docs && npm run package
+	cd clients/typescript && npm ci --no-audit --no-fund && npm run build && npm run lint && npm test && npm run test:newest && npm run docs && npm run package
+
+# The JDK of the newest release that the Java client is tested with, if it is installed.
+NEWEST_JAVA := $(lastword $(wildcard /usr/lib/jvm/*-25-*/bin/java))
 
 .PHONY: clients-java
 clients-java:
 	cd clients/java && mvn -q -B verify
+	$(if $(NEWEST_JAVA),cd clients/java && mvn -q -B -pl client surefire:test -Djvm=$(NEWEST_JAVA),@echo 'Java 25 is not installed: the Java client is tested with one JDK')
 	test "$$(jdeps -s clients/java/client/target/snowraft-client-[0-9.]*[0-9].jar)" = "io.snowraft.client -> java.base"
 
 .PHONY: frameworks-java

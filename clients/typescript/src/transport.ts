@@ -134,6 +134,9 @@ function strangerOf(error: Error, sent: boolean): string | undefined {
   }
 }
 
+/** The prefix of the codes that newer versions of Node.js give to errors of OpenSSL, such as ERR_SSL_BAD_RECORD_TYPE. */
+const tlsCodes = "ERR_SSL_";
+
 function explain(error: Error): string {
   const code = (error as NodeJS.ErrnoException).code;
   switch (code) {
@@ -143,12 +146,14 @@ function explain(error: Error): string {
     case "EAI_AGAIN":
       return "the host name is unknown";
     case "EPROTO":
-    case "ERR_SSL_WRONG_VERSION_NUMBER":
       return "the TLS connection broke";
     case "ECONNRESET":
     case "EPIPE":
       return "the connection was closed";
     default:
+      if (code?.startsWith(tlsCodes) === true) {
+        return `the TLS connection broke: ${code.slice(tlsCodes.length).toLowerCase().replaceAll("_", " ")}`;
+      }
       return SnowraftError.is(error) ? error.message.replace(` [${error.reason}]`, "") : error.message;
   }
 }
