@@ -17,7 +17,7 @@ var raced = []string{
 const clientsTurn = 4
 
 // walks selects the walks over every order of steps.
-const walks = "-run=^(TestEveryLife|TestEveryBlock|TestEveryCall)$"
+const walks = "-run=^(TestEveryLife|TestEveryLedger|TestEveryBlock|TestEveryCall)$"
 
 // table holds all parts, in the order in which they run: of a lane the longest first, so that no processor is idle at the end.
 var table = []part{
