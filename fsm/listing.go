@@ -3,6 +3,7 @@ package fsm
 import (
 	"iter"
 	"math"
+	"strings"
 
 	"github.com/tidwall/btree"
 )
@@ -44,6 +45,23 @@ func (l Listing) After(name string, match func(name string) bool) iter.Seq[Brief
 				return true
 			}
 			return yield(q.brief())
+		})
+	}
+}
+
+// Begun returns the sequences after a name that began with the template of a pattern, in ascending order of their names. No
+// sequence needs to have the name.
+func (l Listing) Begun(pattern, after string) iter.Seq[Sequence] {
+	prefix, _, _ := strings.Cut(pattern, wildcard)
+	return func(yield func(Sequence) bool) {
+		l.live.Ascend(max(after, prefix), func(name string, q *sequence) bool {
+			switch {
+			case !strings.HasPrefix(name, prefix):
+				return false
+			case name == after || q.spec.template != pattern:
+				return true
+			}
+			return yield(q.view())
 		})
 	}
 }

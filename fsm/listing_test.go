@@ -43,6 +43,39 @@ func TestListingStaysWhileCommandsAreApplied(t *testing.T) {
 	}
 }
 
+// A listing has the sequences that began with one template, without those of others and without created ones.
+func TestListingOfTemplate(t *testing.T) {
+	m := New(Options{})
+	index := uint64(1)
+	apply := func(cmd *commandv1.Command) {
+		index++
+		mustApply(t, m, index, at(epoch, cmd))
+	}
+	apply(raise(Version))
+	generations := map[string]uint64{}
+	for _, pattern := range []string{"a/*", "a/x*"} {
+		apply(createTemplate(templateOf(pattern)))
+		generations[pattern] = index
+	}
+	apply(create(plain("a/created"), 0))
+	for _, name := range []string{"a/3", "a/1", "a/x1", "a/2"} {
+		pattern := "a/*"
+		if name == "a/x1" {
+			pattern = "a/x*"
+		}
+		apply(begin(name, generations[pattern], 0))
+	}
+	for after, want := range map[string][]string{"": {"a/1", "a/2", "a/3"}, "a/1": {"a/2", "a/3"}, "a/15": {"a/2", "a/3"}, "a/3": nil, "b": nil} {
+		var got []string
+		for s := range m.Listing().Begun("a/*", after) {
+			got = append(got, s.Spec.GetName())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("after %q: %q, want %q", after, got, want)
+		}
+	}
+}
+
 // BenchmarkListing reads 100,000 sequences, like a list that is ordered by the numbers that remain.
 func BenchmarkListing(b *testing.B) {
 	m := manySequencesIn(b, sequenceEntries(b, manySequences, func(i int, s *commandv1.SequenceSpec) { s.Max = 1000 + int64(i) }))

@@ -121,23 +121,6 @@ func (s *State) Templates(after, prefix string, limit int) []Template {
 	return page
 }
 
-// SequencesOf returns, in ascending order, up to limit sequences that began with the template of a pattern and whose names come
-// after a name. No sequence needs to have the name.
-func (s *State) SequencesOf(pattern, after string, limit int) []Sequence {
-	prefix, _, _ := strings.Cut(pattern, wildcard)
-	var page []Sequence
-	s.sequences.live.Ascend(max(after, prefix), func(name string, q *sequence) bool {
-		if len(page) >= limit || !strings.HasPrefix(name, prefix) {
-			return false
-		}
-		if name > after && q.spec.template == pattern {
-			page = append(page, q.view())
-		}
-		return true
-	})
-	return page
-}
-
 // CheckTemplate returns the [*Refused] with which CreateTemplate would refuse a specification, or nil. As CheckSequence, it
 // does not check the time zone and the format.
 func CheckTemplate(spec *commandv1.TemplateSpec) error {

@@ -246,3 +246,58 @@ func TestTemplateService(t *testing.T) {
 		}
 	})
 }
+
+// The changes of a page are in flight together, and each has its own outcome.
+func TestApplyTemplateToManySequences(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		const sequences, apart = 200, 70
+		nodes := startCluster(t, 3)
+		for _, n := range nodes {
+			n.untilNewest()
+		}
+		n := follower(t, nodes)
+		service, ctx := templatesAt(n.conn), t.Context()
+		template := &snowraftv1.Template{Pattern: "carts/*", Settings: &snowraftv1.Sequence{}}
+		if _, err := service.CreateTemplate(ctx, &snowraftv1.CreateTemplateRequest{Template: template}); err != nil {
+			t.Fatal(err)
+		}
+		name := func(i int) string { return fmt.Sprintf("carts/%03d", i) }
+		var wg sync.WaitGroup
+		for i := range sequences {
+			wg.Go(func() {
+				if _, err := n.sequences.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: name(i), Count: 1}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		for i := 0; i < sequences; i += apart {
+			if _, err := n.sequences.SetNext(ctx, &snowraftv1.SetNextRequest{Sequence: name(i), Next: 5000}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Counting down would repeat numbers, except where none is left below the new maximum.
+		template.Settings.Increment, template.Settings.Max = new(int64(-1)), new(int64(4000))
+		if _, err := service.UpdateTemplate(ctx, &snowraftv1.UpdateTemplateRequest{Template: template}); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := service.ApplyTemplate(ctx, &snowraftv1.ApplyTemplateRequest{Pattern: template.GetPattern(), PageSize: 1000})
+		if err != nil || len(resp.GetSequences()) != sequences {
+			t.Fatalf("ApplyTemplate() = %v, %v", resp, err)
+		}
+		for i, s := range resp.GetSequences() {
+			want := rpc.WouldRepeat
+			if i%apart == 0 {
+				want = ""
+			}
+			if s.GetName() != name(i) || s.GetReason() != want || (s.GetError() == "") != (want == "") {
+				t.Errorf("outcome %d: %v, want %q", i, s, want)
+			}
+			got, err := n.sequences.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: name(i)})
+			if err != nil || (got.GetSequence().GetIncrement() == -1) != (want == "") {
+				t.Errorf("sequence %d: %v, %v", i, got, err)
+			}
+		}
+	})
+}

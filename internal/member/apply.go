@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/fsm"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	"github.com/snowraft/snowraft/sequence"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Application describes a page of sequences that get the settings of their template.
@@ -38,6 +40,9 @@ type Outcome struct {
 	Err    error // refusal; nil if the sequence was changed or, without a change, would be
 }
 
+// appliedAtOnce is the greatest number of changes in flight: the log takes them in a few batches, and leaves room for other callers.
+const appliedAtOnce = 64
+
 // ApplyTemplate gives sequences that began with a template its present settings; only the leader can. Each change obeys
 // the rules of UpdateSequence. The refusal of one is its outcome, and any other error ends the page: a repetition
 // finds the sequences that were changed unchanged.
@@ -46,28 +51,55 @@ func (m *Member) ApplyTemplate(ctx context.Context, a Application) (Applied, err
 	if err != nil {
 		return Applied{}, err
 	}
-	var found []fsm.Sequence
-	m.fsm.View(func(s *fsm.State) { found = s.SequencesOf(a.Pattern, a.After, a.Limit+1) })
 	applied := Applied{Generation: t.Generation}
-	if len(found) > a.Limit {
-		found = found[:a.Limit]
-		applied.Next = found[a.Limit-1].Spec.GetName()
-	}
-	for _, s := range found {
+	var differ []difference
+	last, looked := "", 0
+	for s := range m.fsm.Listing().Begun(a.Pattern, a.After) {
+		if looked == a.Limit {
+			applied.Next = last
+			break
+		}
+		last, looked = s.Spec.GetName(), looked+1
 		want := proto.CloneOf(t.Spec.GetSettings())
 		want.Name, want.Template = s.Spec.GetName(), s.Spec.GetTemplate()
-		if proto.Equal(want, s.Spec) {
-			applied.Unchanged++
-			continue
+		if !proto.Equal(want, s.Spec) {
+			differ = append(differ, difference{s, want})
 		}
-		index, err := m.applyTo(ctx, s, want, a)
-		if err != nil && !refusesOne(err) {
+	}
+	applied.Unchanged = looked - len(differ)
+	for some := range slices.Chunk(differ, appliedAtOnce) {
+		if err := m.applyAll(ctx, some, a, &applied); err != nil {
 			return Applied{}, err
 		}
-		applied.Index = max(applied.Index, index)
-		applied.Outcomes = append(applied.Outcomes, Outcome{want.GetName(), differingFields(s.Spec, want), err})
+	}
+	if applied.Index != 0 {
+		trust.NoteIndex(ctx, applied.Index)
 	}
 	return applied, nil
+}
+
+// difference is a sequence that differs from its template, and the specification that it is to get.
+type difference struct {
+	present fsm.Sequence
+	want    *commandv1.SequenceSpec
+}
+
+// applyAll changes sequences at the same time and adds their outcomes.
+func (m *Member) applyAll(ctx context.Context, differ []difference, a Application, applied *Applied) error {
+	indexes, errs := make([]uint64, len(differ)), make([]error, len(differ))
+	var wg sync.WaitGroup
+	for i, d := range differ {
+		wg.Go(func() { indexes[i], errs[i] = m.applyTo(ctx, d.present, d.want, a) })
+	}
+	wg.Wait()
+	for i, d := range differ {
+		if errs[i] != nil && !refusesOne(errs[i]) {
+			return errs[i]
+		}
+		applied.Index = max(applied.Index, indexes[i])
+		applied.Outcomes = append(applied.Outcomes, Outcome{d.want.GetName(), differingFields(d.present.Spec, d.want), errs[i]})
+	}
+	return nil
 }
 
 // applyTo changes a sequence or, in a dry run, returns the refusal that the change would get. It returns the index of the change.
