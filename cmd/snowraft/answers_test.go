@@ -129,6 +129,25 @@ func TestAnswers(t *testing.T) {
 			Sequence: "receipts", Number: 4711, Count: 2, Period: "2026-01-01", Fate: snowraftv1.NumberFate_NUMBER_FATE_VOID, Reason: "lost",
 		}},
 		{"seq audit receipts --period 2026", &snowraftv1.AuditPeriodRequest{Sequence: "receipts", PageSize: 1000, Period: "2026-01-01"}},
+		{"template create invoices/* --reset yearly --format INV-{name:2}-{date:yyyy}-{seq:05} --quota 1000 --force-format", &snowraftv1.CreateTemplateRequest{
+			ForceFormat: true, Template: &snowraftv1.Template{Pattern: "invoices/*", Quota: 1000, Settings: &snowraftv1.Sequence{
+				Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_YEARLY, Format: "INV-{name:2}-{date:yyyy}-{seq:05}",
+			}},
+		}},
+		{"template get invoices/*", &snowraftv1.GetTemplateRequest{Pattern: "invoices/*"}},
+		{"template list --prefix inv", &snowraftv1.ListTemplatesRequest{PageSize: 1000, Prefix: "inv"}},
+		{"template update invoices/* --max 5 --quota 0 --if-generation 12", &snowraftv1.UpdateTemplateRequest{
+			Template:   &snowraftv1.Template{Pattern: "invoices/*", Settings: &snowraftv1.Sequence{Max: proto.Int64(5)}},
+			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"settings.max", "quota"}}, ExpectedGeneration: proto.Uint64(12),
+		}},
+		{"template delete invoices/*", &snowraftv1.DeleteTemplateRequest{Pattern: "invoices/*"}},
+		{"template apply invoices/* --force-format", &snowraftv1.ApplyTemplateRequest{
+			Pattern: "invoices/*", PageSize: 1000, PageToken: "invoices/best", ForceFormat: true, ExpectedGeneration: proto.Uint64(12),
+		}},
+		{"template apply invoices/* --force-format --dry-run", &snowraftv1.ApplyTemplateRequest{
+			Pattern: "invoices/*", PageSize: 1000, PageToken: "invoices/best", ForceFormat: true, DryRun: true, ExpectedGeneration: proto.Uint64(12),
+		}},
+		{"template resume invoices/* --start 5000", &snowraftv1.ResumeTemplateRequest{Pattern: "invoices/*", Start: 5000}},
 		{"seq last countdown", &snowraftv1.GetLastRequest{Sequence: "countdown"}},
 	} {
 		args := append([]string{"--addr", f.Address}, strings.Fields(c.line)...)

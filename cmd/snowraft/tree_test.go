@@ -196,7 +196,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// Shells offer what the cluster has: its layouts, members and tokens.
+// Shells offer what the cluster has: its layouts, members, patterns of templates and tokens.
 func TestNamesOfTheClusterComplete(t *testing.T) {
 	t.Parallel()
 	api := clitest.NewAPI(t)
@@ -209,6 +209,8 @@ func TestNamesOfTheClusterComplete(t *testing.T) {
 		"member remove b":              "b\t10.0.0.2:7700\n",
 		"leader transfer a":            "a\t10.0.0.1:7700\n",
 		"upgrade finalize --without b": "b\t10.0.0.2:7700\n",
+		"template apply inv":           "invoices/*\tone for each tenant\n",
+		"template get x":               "",
 		"token get bil":                "billing\n",
 		"token update bil":             "billing\n",
 		"token delete bil":             "billing\n",

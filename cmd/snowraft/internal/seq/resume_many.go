@@ -3,7 +3,6 @@ package seq
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -12,12 +11,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-const (
-	// progressEvery is the interval between lines of progress.
-	progressEvery = 2 * time.Second
-	// resumedAtOnce is the greatest number of calls in flight.
-	resumedAtOnce = 64
-)
+// resumedAtOnce is the greatest number of calls in flight.
+const resumedAtOnce = 64
 
 // resumed is the outcome of a ResumeSequence call.
 type resumed struct {
@@ -48,7 +43,7 @@ func resumeAll(ctx context.Context, a *cli.App, remote *cli.Remote, out *cli.Pri
 	}()
 	var first error
 	done, failed, stopped := 0, 0, false
-	next := a.Now().Add(progressEvery)
+	progress := a.Progress()
 	for outcome := range sent {
 		r := <-outcome
 		req := requests[done+failed]
@@ -67,10 +62,7 @@ func resumeAll(ctx context.Context, a *cli.App, remote *cli.Remote, out *cli.Pri
 			close(stop)
 			stopped = true
 		}
-		if now := a.Now(); now.After(next) {
-			next = now.Add(progressEvery)
-			fmt.Fprintf(a.Stderr, "snowraft: resumed %d of %d sequences\n", done, len(requests))
-		}
+		progress.Show("resumed %d of %d sequences", done, len(requests))
 	}
 	if first != nil && len(requests) > 1 {
 		a.Warn("resumed %d of %d sequences", done, len(requests))

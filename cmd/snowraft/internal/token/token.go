@@ -48,6 +48,7 @@ func record(t *snowraftv1.Token) cli.Block {
 		"Scopes", strings.Join(t.GetScopes(), " "),
 		"Expires at", cli.StampKnown(t.GetExpiresAtMs()),
 		"Rate", rate(t),
+		"Sequences", begun(t),
 		"Created", cli.StampKnown(t.GetCreatedAtMs()),
 		"Generation", t.GetGeneration(),
 		"Disabled", cli.TextIf(t.GetDisabled(), `by a restore; see "snowraft token update --enable"`),
@@ -57,6 +58,14 @@ func record(t *snowraftv1.Token) cli.Block {
 // rate returns the rate of a token; empty without a limit.
 func rate(t *snowraftv1.Token) string {
 	return cli.TextIf(t.GetRate() > 0, "%d per second, %d at once, per member", t.GetRate(), t.GetBurst())
+}
+
+// begun returns the number of sequences that callers with a token have begun, and the limit; empty if both are 0.
+func begun(t *snowraftv1.Token) string {
+	if t.GetSequences() > 0 {
+		return fmt.Sprintf("%d of %d begun by first use", t.GetBegun(), t.GetSequences())
+	}
+	return cli.TextIf(t.GetBegun() > 0, "%d begun by first use", t.GetBegun())
 }
 
 // expiry returns when a token expires, and how near that is at a time in Unix ms; empty for a token that does not expire.

@@ -36,11 +36,17 @@ var answers = map[string]proto.Message{
 	"SealCluster": &snowraftv1.SealClusterResponse{Sealed: &snowraftv1.Sealed{
 		SealedAtMs: 1795403036444, Index: 4711, Reason: "an operator sealed it",
 	}},
-	"CreateToken": &snowraftv1.CreateTokenResponse{Token: tokens[1], Text: tokenText},
-	"GetToken":    &snowraftv1.GetTokenResponse{Token: tokens[1]},
-	"ListTokens":  &snowraftv1.ListTokensResponse{Tokens: tokens, ObservedClockAtMs: 1794751338000},
-	"UpdateToken": &snowraftv1.UpdateTokenResponse{Token: tokens[2]},
-	"DeleteToken": &snowraftv1.DeleteTokenResponse{},
+	"CreateTemplate": &snowraftv1.CreateTemplateResponse{Template: template},
+	"GetTemplate":    &snowraftv1.GetTemplateResponse{Template: template},
+	"ListTemplates":  &snowraftv1.ListTemplatesResponse{Templates: []*snowraftv1.Template{template}},
+	"UpdateTemplate": &snowraftv1.UpdateTemplateResponse{Template: template},
+	"DeleteTemplate": &snowraftv1.DeleteTemplateResponse{},
+	"ResumeTemplate": &snowraftv1.ResumeTemplateResponse{Template: template},
+	"CreateToken":    &snowraftv1.CreateTokenResponse{Token: tokens[1], Text: tokenText},
+	"GetToken":       &snowraftv1.GetTokenResponse{Token: tokens[1]},
+	"ListTokens":     &snowraftv1.ListTokensResponse{Tokens: tokens, ObservedClockAtMs: 1794751338000},
+	"UpdateToken":    &snowraftv1.UpdateTokenResponse{Token: tokens[2]},
+	"DeleteToken":    &snowraftv1.DeleteTokenResponse{},
 	"ReserveNumbers": &snowraftv1.ReserveNumbersResponse{Reservations: []*snowraftv1.Reservation{
 		reservation, {
 			Key: "order-1002", Number: 18, Text: "INV-2026-00018", Period: "2026-01-01", Reservation: 5648, Attempt: 1,

@@ -27,6 +27,7 @@ type API struct {
 	snowraftv1.UnimplementedClusterServiceServer
 	snowraftv1.UnimplementedSequenceServiceServer
 	snowraftv1.UnimplementedReservationServiceServer
+	snowraftv1.UnimplementedTemplateServiceServer
 	snowraftv1.UnimplementedTokenServiceServer
 	snowraftv1.UnimplementedOperationsServiceServer
 	snowraftv1.UnimplementedViewServiceServer
@@ -80,6 +81,7 @@ func NewAPI(t *testing.T, opts ...grpc.ServerOption) *API {
 	snowraftv1.RegisterClusterServiceServer(s, f)
 	snowraftv1.RegisterSequenceServiceServer(s, f)
 	snowraftv1.RegisterReservationServiceServer(s, f)
+	snowraftv1.RegisterTemplateServiceServer(s, f)
 	snowraftv1.RegisterTokenServiceServer(s, f)
 	snowraftv1.RegisterOperationsServiceServer(s, f)
 	snowraftv1.RegisterViewServiceServer(s, f)

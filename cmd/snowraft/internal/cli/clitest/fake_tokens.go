@@ -7,7 +7,7 @@ import (
 // tokens holds tokens in ascending order of their IDs.
 var tokens = []*snowraftv1.Token{
 	{Name: "anonymous", Scopes: []string{"metrics:read"}},
-	{Id: 17, Name: "billing", Scopes: []string{"seq:next:orders/*", "seq:read:orders/*"}, Rate: 1000, Burst: 5000, CreatedAtMs: 1792418538000, Generation: 40},
+	{Id: 17, Name: "billing", Scopes: []string{"seq:next:orders/*", "seq:read:orders/*"}, Rate: 1000, Burst: 5000, Sequences: 20, Begun: 7, CreatedAtMs: 1792418538000, Generation: 40},
 	{Id: 18, Name: "ids", Scopes: []string{"ids:issue:default"}, ExpiresAtMs: 1795010538000, CreatedAtMs: 1792418538000, Generation: 18},
 }
 
