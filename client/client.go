@@ -43,6 +43,7 @@ type Client struct {
 
 	sequences    snowraftv1.SequenceServiceClient
 	reservations snowraftv1.ReservationServiceClient
+	templates    snowraftv1.TemplateServiceClient
 	catalog      snowraftv1.LayoutServiceClient
 
 	// standard issues IDs of the layout "default".
@@ -88,7 +89,7 @@ func New(addrs []string, opts ...Option) (*Client, error) {
 		c.members.begin.Do(func() {}) // a one-shot client learns no members
 	}
 	c.sequences, c.catalog = snowraftv1.NewSequenceServiceClient(c.leader), snowraftv1.NewLayoutServiceClient(c.leader)
-	c.reservations = snowraftv1.NewReservationServiceClient(c.leader)
+	c.reservations, c.templates = snowraftv1.NewReservationServiceClient(c.leader), snowraftv1.NewTemplateServiceClient(c.leader)
 	c.standard = c.IDs(defaultLayout)
 	return c, nil
 }

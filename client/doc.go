@@ -7,7 +7,7 @@
 //   - Embedded: a [Generator] leases a worker from the cluster and issues IDs in this
 //     process, even while no member can be reached.
 //
-// A Client also creates, reads, lists, changes and deletes sequences, and creates and reads layouts.
+// A Client also creates, reads, lists, changes and deletes sequences and templates, and creates and reads layouts.
 //
 // # What the package guarantees
 //

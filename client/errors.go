@@ -31,7 +31,8 @@ var (
 	ErrCommitUnknown error = condition(rpc.CommitUnknown)
 	// ErrOverloaded reports that the member has too many calls or connections now.
 	ErrOverloaded error = condition(rpc.Overloaded)
-	// ErrLimitReached reports that the cluster has as many layouts or sequences as it can have.
+	// ErrLimitReached reports that the cluster has as many layouts or sequences as it can have, or that the quota of a template or
+	// token is used up.
 	ErrLimitReached error = condition(rpc.LimitReached)
 	// ErrVersionTooLow reports that some member does not know this command yet.
 	ErrVersionTooLow error = condition(rpc.VersionTooLow)
@@ -90,6 +91,12 @@ var (
 	ErrAlreadySettled error = condition(rpc.AlreadySettled)
 	// ErrNumberUnresolved reports that a restore left the fate of the number unknown, until an operator resolves it.
 	ErrNumberUnresolved error = condition(rpc.NumberUnresolved)
+	// ErrUnknownTemplate reports that the cluster has no template of this pattern.
+	ErrUnknownTemplate error = condition(rpc.UnknownTemplate)
+	// ErrTemplateExists reports that the cluster has another template of this pattern.
+	ErrTemplateExists error = condition(rpc.TemplateExists)
+	// ErrTemplateSuspended reports that the template whose pattern matches begins no sequence until it is resumed after a restore.
+	ErrTemplateSuspended error = condition(rpc.TemplateSuspended)
 	// ErrGenerationMismatch reports that the object to change does not have the expected generation, so nothing was done.
 	ErrGenerationMismatch error = condition(rpc.GenerationMismatch)
 
