@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/fsm"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
 // growth is a table with one column per size of the growing quantity.
@@ -43,10 +45,10 @@ func (g *growth) table(how string) *table {
 // megabytes formats a number of bytes.
 var megabytes = times(1e-6, with(" MB", func(x float64) string { return digits(x, 2) }))
 
-// addState adds the figures of the state machine alone.
-func (g *growth) addState(workers, sequences int) error {
+// addState adds the figures of the state machine alone, after commands.
+func (g *growth) addState(commands iter.Seq[*commandv1.Command]) error {
 	before := heap()
-	state, _, err := stateOf(wall(), workers, sequences)
+	state, _, err := stateOf(wall(), commands)
 	if err != nil {
 		return err
 	}

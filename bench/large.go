@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -22,11 +23,10 @@ const (
 // at once.
 func backupEnded() time.Time { return wall().Add(-time.Hour) }
 
-// stateOf returns a state with the given numbers of workers and relaxed sequences and with a strict sequence. index is its
-// last index.
-func stateOf(at time.Time, workers, sequences int) (state *fsm.State, index uint64, err error) {
+// stateOf returns the state after commands, which have the indexes from 1 on. index is the last one.
+func stateOf(at time.Time, commands iter.Seq[*commandv1.Command]) (state *fsm.State, index uint64, err error) {
 	state = fsm.NewState()
-	for cmd := range largeCommands(workers, sequences) {
+	for cmd := range commands {
 		index++
 		cmd.ClockAtMs = at.UnixMilli()
 		if err := state.Apply(index, 2, cmd).Failure(); err != nil {
@@ -36,10 +36,10 @@ func stateOf(at time.Time, workers, sequences int) (state *fsm.State, index uint
 	return state, index, nil
 }
 
-// writeBackup writes a backup of a cluster with the state of stateOf.
+// writeBackup writes a backup of a cluster with the state after largeCommands.
 func (e *env) writeBackup(workers, sequences int) (path string, err error) {
 	at := backupEnded().Add(-time.Hour)
-	state, index, err := stateOf(at, workers, sequences)
+	state, index, err := stateOf(at, largeCommands(workers, sequences))
 	if err != nil {
 		return "", err
 	}
@@ -54,8 +54,8 @@ func (e *env) writeBackup(workers, sequences int) (path string, err error) {
 	})
 }
 
-// largeCommands yields the commands that create the state.
-func largeCommands(workers, sequences int) func(yield func(*commandv1.Command) bool) {
+// largeCommands yields the commands that create the given numbers of workers and relaxed sequences, and a strict sequence.
+func largeCommands(workers, sequences int) iter.Seq[*commandv1.Command] {
 	wide := snowflake.Spec{
 		Name: "large", UnitMillis: 1, EpochMillis: snowflake.Default().Spec().EpochMillis,
 		Fields: []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 41}, {Field: snowflake.FieldWorker, Bits: 17}, {Field: snowflake.FieldSequence, Bits: 5}},

@@ -30,7 +30,7 @@ func scaleLoad() section {
 			if err := e.measureTenants(ctx, g, holders); err != nil {
 				return nil, err
 			}
-			if err := g.addState(holders, 0); err != nil {
+			if err := g.addState(largeCommands(holders, 0)); err != nil {
 				return nil, err
 			}
 		}

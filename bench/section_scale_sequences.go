@@ -13,7 +13,7 @@ func scaleSequences() section {
 			if err := e.measureSequences(ctx, g, sequences); err != nil {
 				return nil, err
 			}
-			if err := g.addState(0, sequences); err != nil {
+			if err := g.addState(largeCommands(0, sequences)); err != nil {
 				return nil, err
 			}
 		}
