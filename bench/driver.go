@@ -16,20 +16,23 @@ import (
 	"time"
 )
 
-// earlierCommit is the commit of the last Go client that sent no requests on streams.
-const earlierCommit = "6c7eb7a"
+// The earlier commits that sections compare with this tree.
+const (
+	callsCommit = "6c7eb7a" // last Go client that sent no requests on streams
+	plainCommit = "dd61852" // last members without the features for document numbers
+)
 
 // driver is a process that calls a cluster through the Go client.
 type driver struct{ address string }
 
-// earlier returns an environment with the repository and the program of earlierCommit.
-func (e *env) earlier(ctx context.Context) (*env, error) {
-	root, err := e.checkout(ctx, earlierCommit)
+// earlier returns an environment with the repository and the program of a commit.
+func (e *env) earlier(ctx context.Context, commit string) (*env, error) {
+	root, err := e.checkout(ctx, commit)
 	if err != nil {
 		return nil, err
 	}
 	past := *e
-	past.root, past.snowraft = root, filepath.Join(e.dir, "snowraft-earlier")
+	past.root, past.snowraft = root, filepath.Join(e.dir, "snowraft-"+commit)
 	build := exec.CommandContext(ctx, "go", "build", "-o", past.snowraft, "./cmd/snowraft") //nolint:gosec // all of it is of this program
 	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	_, err = output(build)
@@ -51,7 +54,11 @@ func (e *env) checkout(ctx context.Context, commit string) (root string, err err
 	if _, err := output(exec.CommandContext(ctx, "tar", "-xf", archive, "-C", root)); err != nil { //nolint:gosec // all of it is of this program
 		return "", err
 	}
-	return root, os.CopyFS(filepath.Join(root, "bench", "driver"), os.DirFS(filepath.Join(e.root, "bench", "driver")))
+	old := filepath.Join(root, "bench", "driver")
+	if err := os.RemoveAll(old); err != nil {
+		return "", err
+	}
+	return root, os.CopyFS(old, os.DirFS(filepath.Join(e.root, "bench", "driver")))
 }
 
 func (e *env) git(ctx context.Context, args ...string) ([]byte, error) {

@@ -40,6 +40,7 @@ func sections() []section {
 		modes(),
 		plainHTTP(),
 		redisProtocol(),
+		plain(),
 		idle(),
 		consoles(),
 		crowded(),

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os/exec"
 	"regexp"
@@ -26,10 +27,8 @@ func redisProtocol() section {
 		disk   = "Redis that syncs each write (`appendfsync always`)"
 	)
 	return section{name: "redis", title: "INCR over the Redis protocol", measure: func(ctx context.Context, e *env) (t *table, err error) {
-		for _, program := range []string{"redis-server", "redis-benchmark"} {
-			if _, err := exec.LookPath(program); err != nil {
-				return nil, &skippedError{program + " is not installed (Debian: redis-server redis-tools)"}
-			}
+		if err := installed("redis-server", "redis-benchmark"); err != nil {
+			return nil, err
 		}
 		var started closers
 		defer started.close(&err)
@@ -76,6 +75,16 @@ func redisProtocol() section {
 	}}
 }
 
+// installed returns the reason to skip a section if a program that comes with Redis is missing.
+func installed(programs ...string) error {
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			return &skippedError{program + " is not installed (Debian: redis-server redis-tools)"}
+		}
+	}
+	return nil
+}
+
 // startRedis starts a Redis.
 func (e *env) startRedis(ctx context.Context, started *closers, args ...string) (address string, err error) {
 	if address, err = e.freeAddress(ctx); err != nil {
@@ -108,18 +117,29 @@ func (e *env) startRedis(ctx context.Context, started *closers, args ...string) 
 // with it. The first turn, which does not count, measures the number of requests that fit into
 // a turn.
 func incr(address, key string) turn {
-	rates := figures{single: 20_000, pipelined: 100_000}
+	turns := []turn{incrOnly(address, key, single), incrOnly(address, key, pipelined)}
 	return func(ctx context.Context, d time.Duration) (figures, error) {
 		measured := figures{}
-		for figure, pipeline := range map[string]int{single: 1, pipelined: 16} {
-			requests := max(1000, int(rates[figure]*d.Seconds()/2))
-			rate, err := redisBenchmark(ctx, address, key, pipeline, requests)
+		for _, turn := range turns {
+			f, err := turn(ctx, d/2)
 			if err != nil {
 				return nil, err
 			}
-			measured[figure], rates[figure] = rate, rate
+			maps.Copy(measured, f)
 		}
 		return measured, nil
+	}
+}
+
+// incrOnly returns a turn of redis-benchmark that measures one figure.
+func incrOnly(address, key, figure string) turn {
+	rate, pipeline := 20_000.0, 1
+	if figure == pipelined {
+		rate, pipeline = 100_000, 16
+	}
+	return func(ctx context.Context, d time.Duration) (_ figures, err error) {
+		rate, err = redisBenchmark(ctx, address, key, pipeline, max(1000, int(rate*d.Seconds())))
+		return figures{figure: rate}, err
 	}
 }
 

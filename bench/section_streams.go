@@ -32,7 +32,7 @@ func streamed() section {
 	return section{name: "streams", title: "The Go client over streams", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
 		defer started.close(&err)
-		past, err := e.earlier(ctx)
+		past, err := e.earlier(ctx, callsCommit)
 		if err != nil {
 			return nil, err
 		}

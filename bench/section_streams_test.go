@@ -42,8 +42,8 @@ func TestDriverWithoutHistory(t *testing.T) {
 	if _, err := e.git(t.Context(), "init", "--quiet"); err != nil {
 		t.Skip(err)
 	}
-	_, err := e.checkout(t.Context(), earlierCommit)
-	if _, ok := errors.AsType[*skippedError](err); !ok || !strings.Contains(err.Error(), earlierCommit+" is not in the history") {
+	_, err := e.checkout(t.Context(), callsCommit)
+	if _, ok := errors.AsType[*skippedError](err); !ok || !strings.Contains(err.Error(), callsCommit+" is not in the history") {
 		t.Errorf("%v, want a skipped section because the commit is missing", err)
 	}
 }
