@@ -37,3 +37,13 @@ func answer[M any, P interface {
 
 // at returns the environment of a command that calls this member.
 func at(m *member) []string { return []string{"SNOWRAFT_ADDR=" + m.api} }
+
+// mustSucceed runs a client command that must succeed at a member, and returns its output.
+func mustSucceed(t *testing.T, m *member, args ...string) string {
+	t.Helper()
+	stdout, stderr, code := command(t, at(m), args...)
+	if code != 0 {
+		t.Fatalf("%q: exit code %d: %s", args, code, stderr)
+	}
+	return stdout
+}

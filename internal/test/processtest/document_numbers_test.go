@@ -62,15 +62,6 @@ func (b *billing) open(cluster *member) {
 	b.cluster, b.invoices = cluster, c.Sequence("invoices")
 }
 
-func mustSucceed(t *testing.T, m *member, args ...string) string {
-	t.Helper()
-	stdout, stderr, code := command(t, at(m), args...)
-	if code != 0 {
-		t.Fatalf("%q: exit code %d: %s", args, code, stderr)
-	}
-	return stdout
-}
-
 func (b *billing) reserve(key string) client.Reservation {
 	b.t.Helper()
 	all, err := b.invoices.Reserve(b.t.Context(), key)

@@ -77,6 +77,7 @@ var kinds = map[string]*regexp.Regexp{
 	"fiscal":     regexp.MustCompile(`\b20[0-9]{2}-[0-9]{2}\b`),
 	"week":       regexp.MustCompile(`\b20[0-9]{2}-W[0-5][0-9]\b`),
 	"generation": regexp.MustCompile(`"generation":"[1-9][0-9]*"`),
+	"year":       regexp.MustCompile(`\b20[0-9]{2}\b`),
 	"ms":         regexp.MustCompile(`\b1[0-9]{12}\b`), // Unix milliseconds
 	"uuid":       regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b`),
 }
