@@ -26,6 +26,8 @@ type SequenceInfo struct {
 	// Remaining is the number of numbers that can still be issued in this period. If Last is not exact, the numbers that members hold
 	// in blocks do not count.
 	Remaining uint64
+	// EndedPeriods are the periods that ended and of which the cluster knows the end, in ascending order.
+	EndedPeriods []EndedPeriod
 	// OpenReservations and UnknownNumbers count the numbers of a gapless sequence that are open, and those that a restore left
 	// unknown, in all periods. OldestOpenAt is the time of the oldest open reservation; zero if there is none.
 	OpenReservations, UnknownNumbers uint64
@@ -35,6 +37,14 @@ type SequenceInfo struct {
 	// acknowledge it, they may not know a new sequence, or may issue numbers from before the change. Empty if nothing
 	// was changed.
 	UnreachedMembers []string
+}
+
+// EndedPeriod is a period of a sequence that ended. Its numbers may be late.
+type EndedPeriod struct {
+	Period    sequence.Period
+	Next      *int64 // next number of the period; nil if none is left
+	Remaining uint64 // numbers that can still be issued in the period
+	Frozen    bool   // the period issues nothing until it is resumed after a restore
 }
 
 // sequenceInfo converts a sequence of the API.
@@ -50,13 +60,20 @@ func sequenceInfo(m *snowraftv1.Sequence) (SequenceInfo, error) {
 	info := SequenceInfo{
 		SequenceSpec: SequenceSpec{
 			Name: m.GetName(), Start: m.Start, Increment: m.Increment, Min: m.Min, Max: m.Max,
-			YearStarts: starts, TimeZone: m.GetTimeZone(), Format: m.GetFormat(), Description: m.GetDescription(),
+			YearStarts: starts, Late: time.Duration(m.GetLateMs()) * time.Millisecond, TimeZone: m.GetTimeZone(), Format: m.GetFormat(), Description: m.GetDescription(),
 			BlockDuration: time.Duration(m.GetBlockDurationMs()) * time.Millisecond,
 			MinBlock:      int(m.GetMinBlock()), MaxBlock: int(m.GetMaxBlock()), Reuse: m.GetReuse(),
 		},
 		CreatedAt: time.UnixMilli(m.GetCreatedAtMs()), Generation: m.GetGeneration(),
 		Period: period, Last: m.Last, LastAtMost: m.LastAtMost, Next: m.Next, Remaining: m.GetRemaining(),
 		OpenReservations: m.GetOpenReservations(), UnknownNumbers: m.GetUnknownNumbers(),
+	}
+	for _, e := range m.GetEndedPeriods() {
+		ended, err := sequence.ParsePeriod(e.GetPeriod())
+		if err != nil {
+			return SequenceInfo{}, malformed("the ended period %q", e.GetPeriod())
+		}
+		info.EndedPeriods = append(info.EndedPeriods, EndedPeriod{Period: ended, Next: e.Next, Remaining: e.GetRemaining(), Frozen: e.GetFrozen()})
 	}
 	if at := m.GetOldestOpenAtMs(); at != 0 {
 		info.OldestOpenAt = time.UnixMilli(at)

@@ -56,6 +56,9 @@ type SequenceSpec struct {
 	// YearStarts is the day on which years and their quarters start, for yearly and quarterly resets and for the fiscal years in
 	// Format; 0: January 1. See [sequence.YearStart].
 	YearStarts sequence.YearStart
+	// Late is the time after the end of a period in which its numbers can still be requested; see [Sequence.TakeOf]. 1 s to 366 days;
+	// 0: none.
+	Late time.Duration
 	// TimeZone is the IANA time zone in which periods begin and dates are written; empty: UTC.
 	TimeZone string
 	// Format is the format of numbers as text, as accepted by [sequence.Calendar.ParseFormat]; empty: decimal.
@@ -77,6 +80,7 @@ func (s *SequenceSpec) message() *snowraftv1.Sequence {
 	return &snowraftv1.Sequence{
 		Name: s.Name, Mode: modeOnTheWire(s.Mode), Start: s.Start, Increment: s.Increment, Min: s.Min, Max: s.Max,
 		Reset_: resetOnTheWire(s.Reset), TimeZone: s.TimeZone, Format: s.Format, Description: s.Description, YearStarts: s.YearStarts.String(),
+		LateMs: wholeMillis(s.Late),
 		// Negative counts become large ones, which members reject.
 		BlockDurationMs: wholeMillis(s.BlockDuration), MinBlock: uint64(s.MinBlock), MaxBlock: uint64(s.MaxBlock), Reuse: s.Reuse,
 	}

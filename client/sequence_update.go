@@ -16,6 +16,7 @@ type SequenceUpdate struct {
 	Start, Increment, Min, Max *int64
 	Reset                      *sequence.Reset
 	YearStarts                 *sequence.YearStart
+	Late                       *time.Duration
 	TimeZone, Format           *string
 	Description                *string
 	BlockDuration              *time.Duration
@@ -33,6 +34,7 @@ func (u *SequenceUpdate) message(name string) (*snowraftv1.Sequence, *fieldmaskp
 		{"start", u.Start != nil}, {"increment", u.Increment != nil}, {"min", u.Min != nil}, {"max", u.Max != nil},
 		{"mode", take(&spec.Mode, u.Mode)}, {"reset", take(&spec.Reset, u.Reset)},
 		{"year_starts", take(&spec.YearStarts, u.YearStarts)},
+		{"late_ms", take(&spec.Late, u.Late)},
 		{"time_zone", take(&spec.TimeZone, u.TimeZone)}, {"format", take(&spec.Format, u.Format)},
 		{"description", take(&spec.Description, u.Description)}, {"block_duration_ms", take(&spec.BlockDuration, u.BlockDuration)},
 		{"min_block", take(&spec.MinBlock, u.MinBlock)}, {"max_block", take(&spec.MaxBlock, u.MaxBlock)},

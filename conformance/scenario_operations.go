@@ -144,7 +144,38 @@ func strict(p *player) error {
 	if want := time.Now().In(tokyo).Format("2006") + "-01-01"; n.First != "1" || n.Period != want {
 		return fmt.Errorf("%+v of a yearly sequence, want 1 of %s", n, want)
 	}
-	return fiscal(p, tokyo)
+	return errors.Join(fiscal(p, tokyo), late(p, tokyo))
+}
+
+// late takes numbers of the last year, of which the cluster only knows what the client states.
+func late(p *player, tokyo *time.Location) error {
+	name, year := p.unique("late"), time.Now().In(tokyo).Format("2006")
+	before, err := strconv.Atoi(year)
+	if err != nil {
+		return err
+	}
+	before--
+	if err := p.call("create", args{
+		"client": "c", "sequence": name, "mode": "strict", "reset": "yearly", "late_ms": 366 * 86_400_000, "zone": "Asia/Tokyo", "format": "{date:yyyy}/{seq:04}",
+	}, nil); err != nil {
+		return err
+	}
+	with := args{"client": "c", "sequence": name, "count": 2, "period": strconv.Itoa(before), "from": "813"}
+	for _, first := range []string{"813", "815"} {
+		var n numbering
+		if err := p.call("numbers", with, &n); err != nil {
+			return err
+		}
+		delete(with, "from")
+		if want := fmt.Sprintf("%d/0%s", before, first); n.First != first || n.Period != fmt.Sprintf("%d-01-01", before) || len(n.Texts) != 2 || n.Texts[0] != want {
+			return fmt.Errorf("%+v of the last year, want %s", n, want)
+		}
+	}
+	var now numbering
+	if err := p.call("numbers", args{"client": "c", "sequence": name, "count": 1}, &now); err != nil || now.First != "1" {
+		return fmt.Errorf("%+v of the present year, want 1: %w", now, err)
+	}
+	return nil
 }
 
 // fiscal takes a number of a fiscal year, which begins in April in Tokyo.

@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,6 +30,42 @@ func TestRedisNumberHasItsTextAndPeriod(t *testing.T) {
 				t.Errorf("at the %s: %q", at, got)
 			}
 			_ = conn.Close()
+		}
+	})
+}
+
+// Redis clients take late numbers, and state how a period ended, at members and gateways.
+func TestRedisTakesLateNumbers(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		nodes := startCluster(t, 3, func(c *server.Config) { c.RedisAddr = "127.0.0.1:0" })
+		untilObserved(t, nodes)
+		nodes[0].createSequence(lateInvoices("inv", snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT))
+		nodes[0].next("inv", 3)
+		nodes[0].enterNextDay("inv")
+		nodes[0].next("inv", 1)
+		at := reach(t, inFront(t, nodes).RedisAddr())
+		defer func() { _ = at.Close() }()
+		one := func(number, text, day string) []string {
+			return []string{"*3", "$" + strconv.Itoa(len(number)), number, "$" + strconv.Itoa(len(text)), text, "$10", day}
+		}
+		if got, want := redisSays(t, at, "SNOWRAFT.NEXT inv PERIOD 2026-06-30 FROM 50", "", "", "", "", "", ""), one("50", "20260630-050", "2026-06-30"); !slices.Equal(got, want) {
+			t.Errorf("stated: %q, want %q", got, want)
+		}
+		if got, want := redisSays(t, at, "SNOWRAFT.NEXT inv PERIOD 2026-06-30", "", "", "", "", "", ""), one("51", "20260630-051", "2026-06-30"); !slices.Equal(got, want) {
+			t.Errorf("the next one: %q, want %q", got, want)
+		}
+		got := redisSays(t, at, "SNOWRAFT.NEXT inv PERIOD 2026-07-01", "", "", "", "", "", "")
+		if n, err := strconv.Atoi(got[2]); err != nil || n < 4 || got[6] != "2026-07-01" {
+			t.Errorf("after the end of a period: %q", got)
+		}
+		for command, want := range map[string]string{
+			"SNOWRAFT.NEXT inv PERIOD 2026-06-29": "is not known", "SNOWRAFT.NEXT inv PERIOD 2026-05-01": "closed",
+			"SNOWRAFT.NEXT inv FROM 5": "without a period", "SNOWRAFT.NEXT inv PERIOD 2026-07": "a day, such as",
+		} {
+			if got := redisSays(t, at, command)[0]; !strings.HasPrefix(got, "-ERR ") || !strings.Contains(got, want) {
+				t.Errorf("%s: %q, want %q", command, got, want)
+			}
 		}
 	})
 }

@@ -412,7 +412,7 @@ func (d *driver) create(ctx context.Context, a params) error {
 	if err != nil {
 		return err
 	}
-	spec := client.SequenceSpec{Name: a.Sequence, Start: a.Start, Increment: a.Step, Format: a.Format, Reset: resets[a.Reset], YearStarts: starts, TimeZone: a.Zone}
+	spec := client.SequenceSpec{Name: a.Sequence, Start: a.Start, Increment: a.Step, Format: a.Format, Reset: resets[a.Reset], YearStarts: starts, TimeZone: a.Zone, Late: time.Duration(a.LateMs) * time.Millisecond}
 	spec.Mode = client.ModeStrict
 	if a.Mode == "relaxed" {
 		spec.Mode = client.ModeRelaxed

@@ -38,7 +38,10 @@ type params struct {
 	Reset      string   `json:"reset"`
 	Zone       string   `json:"zone"`
 	YearStarts string   `json:"year_starts"`
+	LateMs     int64    `json:"late_ms"`
 	RequestID  string   `json:"request_id"`
+	Period     string   `json:"period"`
+	From       *int64   `json:"from,string"`
 	Blocks     string   `json:"blocks"`
 	Kind       string   `json:"kind"`
 	Name       string   `json:"name"`

@@ -27,11 +27,18 @@ func (d *driver) numbers(ctx context.Context, a params) (any, error) {
 	if id == "" {
 		id = rand.Text()
 	}
-	n, err := s.TakeOnce(ctx, id, a.Count)
+	take := func() (client.Numbers, error) { return s.TakeOnce(ctx, id, a.Count) }
+	write := func() ([]string, error) { return s.TextsOnce(ctx, id, a.Count) }
+	if a.Period != "" {
+		p := client.Period{Name: a.Period, From: a.From, RequestID: id}
+		take = func() (client.Numbers, error) { return s.TakeOf(ctx, p, a.Count) }
+		write = func() ([]string, error) { return s.TextsOf(ctx, p, a.Count) }
+	}
+	n, err := take()
 	if err != nil {
 		return nil, err
 	}
-	written, err := s.TextsOnce(ctx, id, a.Count)
+	written, err := write()
 	if err != nil {
 		return nil, err
 	}

@@ -45,8 +45,8 @@ func (b redisBackend) Next(ctx context.Context, sequence string, count uint64) (
 }
 
 // Number issues count numbers of a sequence, with their texts.
-func (b redisBackend) Number(ctx context.Context, sequence string, count uint64) (redis.Numbering, error) {
-	n, err := b.kernel.Next(ctx, sequence, count, "")
+func (b redisBackend) Number(ctx context.Context, sequence string, count uint64, of redis.Period) (redis.Numbering, error) {
+	n, err := b.kernel.NextOf(ctx, sequence, count, kernel.PeriodRequest{Period: of.Name, From: of.From})
 	if err != nil {
 		return redis.Numbering{}, err
 	}

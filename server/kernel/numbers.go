@@ -13,10 +13,15 @@ import (
 )
 
 // Next issues numbers to the caller of a context, as [Source].Next does. Its errors are gRPC statuses.
-func (k *Kernel) Next(ctx context.Context, sequence string, count uint64, requestID string) (n member.Numbering, err error) {
+func (k *Kernel) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
+	return k.NextOf(ctx, sequence, count, member.PeriodRequest{RequestID: requestID})
+}
+
+// NextOf is Next for the numbers of one period, if the request names one.
+func (k *Kernel) NextOf(ctx context.Context, sequence string, count uint64, r member.PeriodRequest) (n member.Numbering, err error) {
 	a, err := trust.PrincipalOf(ctx).Admit(trust.RightNextNumbers, sequence)
 	if err == nil {
-		n, err = k.next(ctx, &a, sequence, count, requestID, false)
+		n, err = k.next(ctx, &a, sequence, count, r, false)
 	}
 	return n, wire.Status(err)
 }
@@ -47,15 +52,7 @@ func (k *Kernel) Last(ctx context.Context, sequence string) (last int64, ok bool
 // NextNumbers serves a request for numbers. Those of a request that another member forwarded count there, also against the rate.
 func (k *Kernel) NextNumbers(ctx context.Context, a trust.Admission, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
 	sequence, relayed := req.GetSequence(), trust.RelayOf(ctx) != ""
-	var (
-		n   member.Numbering
-		err error
-	)
-	if OfPeriod(req) {
-		n, err = k.NextOfPeriod(ctx, &a, sequence, uint64(req.GetCount()), periodRequest(req))
-	} else {
-		n, err = k.next(ctx, &a, sequence, uint64(req.GetCount()), req.GetRequestId(), relayed)
-	}
+	n, err := k.next(ctx, &a, sequence, uint64(req.GetCount()), periodRequest(req), relayed)
 	if err != nil {
 		return nil, err
 	}
@@ -107,10 +104,16 @@ func (k *Kernel) GetLast(ctx context.Context, a trust.Admission, req *snowraftv1
 	return wire.LastResponse(last, ok), err
 }
 
-// next issues numbers. relayed means that another member forwarded the request.
-func (k *Kernel) next(ctx context.Context, a *trust.Admission, sequence string, count uint64, requestID string, relayed bool) (n member.Numbering, err error) {
-	if err := CheckNext(count, requestID); err != nil {
+// next issues numbers. relayed means that another member forwarded the request. Only a caller that may change the sequence states
+// how a period ended, because an untrue statement repeats numbers.
+func (k *Kernel) next(ctx context.Context, a *trust.Admission, sequence string, count uint64, r member.PeriodRequest, relayed bool) (n member.Numbering, err error) {
+	if err := CheckNext(count, r.RequestID); err != nil {
 		return n, err
+	}
+	if r.From != nil {
+		if err := a.Principal().Authorize(trust.RightAdminSequence, sequence); err != nil {
+			return n, err
+		}
 	}
 	charged := count
 	if relayed {
@@ -119,7 +122,7 @@ func (k *Kernel) next(ctx context.Context, a *trust.Admission, sequence string, 
 	if err := spend(a, trust.RightNextNumbers, sequence, charged); err != nil {
 		return n, err
 	}
-	n, err = k.ask(ctx, a, sequence, count, requestID, relayed)
+	n, err = k.ask(ctx, a, sequence, count, r, relayed)
 	if relayed {
 		if err == nil {
 			err = a.Still()
@@ -134,8 +137,8 @@ func (k *Kernel) next(ctx context.Context, a *trust.Admission, sequence string, 
 
 // ask requests numbers of the source. A call without a deadline gets one only if it waits: the timer would be a notable part of
 // the cost of a call that does not.
-func (k *Kernel) ask(ctx context.Context, a *trust.Admission, sequence string, count uint64, requestID string, relayed bool) (member.Numbering, error) {
-	if requestID != "" {
+func (k *Kernel) ask(ctx context.Context, a *trust.Admission, sequence string, count uint64, r member.PeriodRequest, relayed bool) (member.Numbering, error) {
+	if ofPeriod(r) || r.RequestID != "" {
 		ctx = trust.WithAdmission(ctx, *a) // a proposal of the caller; other numbers come from blocks of members
 	} else if _, bounded := ctx.Deadline(); !bounded && !relayed {
 		if n, ok := k.Source.TryNext(sequence, count); ok {
@@ -144,7 +147,10 @@ func (k *Kernel) ask(ctx context.Context, a *trust.Admission, sequence string, c
 	}
 	ctx, cancel := Bounded(ctx)
 	defer cancel()
-	return k.Source.Next(ctx, sequence, count, requestID)
+	if ofPeriod(r) {
+		return k.Source.NextOfPeriod(ctx, sequence, count, r)
+	}
+	return k.Source.Next(ctx, sequence, count, r.RequestID)
 }
 
 func (k *Kernel) last(ctx context.Context, a trust.Admission, sequence string) (last int64, ok bool, err error) {

@@ -15,8 +15,8 @@ type Backend interface {
 	// TryNext does the same as Next if it need not wait, for example because the numbers are in memory. If ok is false, it
 	// issued no number, and Next returns the reason.
 	TryNext(ctx context.Context, sequence string, count uint64) (n Numbers, ok bool)
-	// Number issues numbers as Next does, and returns them with their texts.
-	Number(ctx context.Context, sequence string, count uint64) (Numbering, error)
+	// Number issues numbers as Next does, of a period if one is wanted, and returns them with their texts.
+	Number(ctx context.Context, sequence string, count uint64, of Period) (Numbering, error)
 	// Last returns the last issued number, if there is one; for a strict sequence the result is linearizable. It fails with
 	// reason UNKNOWN_SEQUENCE if the sequence does not exist.
 	Last(ctx context.Context, sequence string) (last int64, ok bool, err error)
@@ -41,6 +41,12 @@ type Numbers struct {
 func (n Numbers) Part(skip, _ uint64) Numbers {
 	n.First += int64(skip) * n.Increment //nolint:gosec // at most limits.Count
 	return n
+}
+
+// Period is the period that a caller wants numbers of; zero: the present one.
+type Period struct {
+	Name string // first day of the period, or a shorter form that fits the reset
+	From *int64 // next number of the period, which states the end of the period
 }
 
 // Numbering holds numbers of one period.

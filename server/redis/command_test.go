@@ -84,6 +84,7 @@ const (
 	noValues      = "this is Snowraft, where a key is a sequence, served by INCR, INCRBY, GET and EXISTS; " +
 		"to set the next number: snowraft seq set NAME NEXT\r\n"
 	passed    = "-ERR a time that has passed deletes a key in Redis, and here nothing; to delete a sequence: snowraft seq delete NAME\r\n"
+	badNext   = "-ERR syntax error, expected SNOWRAFT.NEXT name [PERIOD p [FROM n]] [COUNT n]\r\n"
 	queued    = "+QUEUED\r\n"
 	aborted   = "-EXECABORT Transaction discarded because of previous errors.\r\n"
 	noCluster = "-ERR This instance has cluster support disabled\r\n"
@@ -278,7 +279,11 @@ func TestAnswers(t *testing.T) {
 		{"SNOWRAFT.NEXT dated COUNT 2\r\n", "*2\r\n*3\r\n$1\r\n7\r\n$3\r\nD-7\r\n$10\r\n2026-11-28\r\n*3\r\n$2\r\n14\r\n$4\r\nD-14\r\n$10\r\n2026-11-28\r\n"},
 		{"SNOWRAFT.NEXT little\r\nSNOWRAFT.NEXT little\r\n", "*3\r\n$1\r\n1\r\n$1\r\n1\r\n$0\r\n\r\n-ERR sequence little is exhausted\r\n"},
 		{"SNOWRAFT.NEXT \"\"\r\n", "-ERR key of 0 bytes: expected 1 to 128 bytes\r\n"},
-		{"SNOWRAFT.NEXT a 3\r\n", "-ERR syntax error, expected SNOWRAFT.NEXT name [COUNT n]\r\n"},
+		{"SNOWRAFT.NEXT dated period 2026-10\r\n", "*3\r\n$1\r\n7\r\n$3\r\nD-7\r\n$7\r\n2026-10\r\n"},
+		{"SNOWRAFT.NEXT a FROM 5 COUNT 1 PERIOD 2026\r\n", "*1\r\n*3\r\n$1\r\n5\r\n$3\r\nL-5\r\n$4\r\n2026\r\n"},
+		{"SNOWRAFT.NEXT a PERIOD 2026 FROM x\r\n", notInteger},
+		{"SNOWRAFT.NEXT a PERIOD\r\nSNOWRAFT.NEXT a COUNT 1 COUNT 1\r\n", badNext + badNext},
+		{"SNOWRAFT.NEXT a 3\r\n", badNext},
 		{"SNOWRAFT.NEXT a COUNT 100001\r\n", "-ERR COUNT is out of range, expected 1 to 100000\r\n"},
 		{"SNOWRAFT.NEXT\r\n", "-ERR wrong number of arguments for 'snowraft.next' command\r\n"},
 

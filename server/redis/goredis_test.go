@@ -51,6 +51,9 @@ func TestGoRedis(t *testing.T) {
 	if got, err := c.Do(ctx, "SNOWRAFT.ID", "COUNT", 3).Int64Slice(); !slices.Equal(got, []int64{1, 2, 3}) || err != nil {
 		t.Errorf("SNOWRAFT.ID: got %v, %v", got, err)
 	}
+	if got, err := c.Do(ctx, "SNOWRAFT.NEXT", "orders", "PERIOD", "2026-10", "FROM", 5).StringSlice(); !slices.Equal(got, []string{"5", "L-5", "2026-10"}) || err != nil {
+		t.Errorf("SNOWRAFT.NEXT: got %v, %v", got, err)
+	}
 	if _, err := c.Time(ctx).Result(); err != nil {
 		t.Errorf("TIME: %v", err)
 	}

@@ -37,11 +37,11 @@ func (j judging) TryNext(ctx context.Context, sequence string, count uint64) (re
 	return j.fake.TryNext(ctx, sequence, count)
 }
 
-func (j judging) Number(ctx context.Context, sequence string, count uint64) (redis.Numbering, error) {
+func (j judging) Number(ctx context.Context, sequence string, count uint64, of redis.Period) (redis.Numbering, error) {
 	if err := judge(ctx, trust.RightNextNumbers, sequence); err != nil {
 		return redis.Numbering{}, err
 	}
-	return j.fake.Number(ctx, sequence, count)
+	return j.fake.Number(ctx, sequence, count, of)
 }
 
 func (j judging) Last(ctx context.Context, sequence string) (int64, bool, error) {

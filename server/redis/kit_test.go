@@ -76,18 +76,24 @@ func (f *fake) Next(ctx context.Context, name string, count uint64) (redis.Numbe
 	return redis.Numbers{First: s.next.Add(step) - step, Increment: s.increment, Strict: s.strict}, nil
 }
 
-// Number gives the numbers of "dated" a period and a text.
-func (f *fake) Number(ctx context.Context, name string, count uint64) (redis.Numbering, error) {
-	numbers, err := f.Next(ctx, name, count)
-	n := redis.Numbering{Numbers: numbers}
-	prefix := ""
-	if name == "dated" {
-		n.Period, prefix = "2026-11-28", "D-"
+// Number gives the numbers of "dated" a period and a text. Other periods begin at the number that the caller states.
+func (f *fake) Number(ctx context.Context, name string, count uint64, of redis.Period) (redis.Numbering, error) {
+	if of.From != nil {
+		return fakeNumbering(redis.Numbers{First: *of.From, Increment: 1}, of.Name, "L-"), nil
 	}
+	numbers, err := f.Next(ctx, name, count)
+	if name == "dated" {
+		return fakeNumbering(numbers, cmp.Or(of.Name, "2026-11-28"), "D-"), err
+	}
+	return fakeNumbering(numbers, "", ""), err
+}
+
+func fakeNumbering(numbers redis.Numbers, period, prefix string) redis.Numbering {
+	n := redis.Numbering{Numbers: numbers, Period: period}
 	n.Append = func(dst []byte, index uint64) []byte {
 		return strconv.AppendInt(append(dst, prefix...), numbers.First+int64(index)*numbers.Increment, 10)
 	}
-	return n, err
+	return n
 }
 
 func (f *fake) Last(ctx context.Context, name string) (int64, bool, error) {

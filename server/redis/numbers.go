@@ -2,14 +2,41 @@ package redis
 
 import (
 	"context"
+	"strings"
 
 	"github.com/tidwall/redcon"
 )
 
-// number answers SNOWRAFT.NEXT name [COUNT n]. Each number is an array of three strings: the number, its text and its period.
-// It sends a long answer in pieces.
+const nextUsage = "SNOWRAFT.NEXT name [PERIOD p [FROM n]] [COUNT n]"
+
+// wantedPeriod reads the options PERIOD p and FROM n, or returns the text of the refusal. Other options are in rest.
+func wantedPeriod(options [][]byte) (of Period, rest [][]byte, refusal string) {
+	for ; len(options) > 1; options = options[2:] {
+		switch strings.ToLower(string(options[0])) {
+		case "period":
+			of.Name = string(options[1])
+		case "from":
+			n, ok := parseInt(options[1])
+			if !ok {
+				return of, nil, "ERR value is not an integer or out of range"
+			}
+			of.From = &n
+		default:
+			rest = append(rest, options[:2]...)
+		}
+	}
+	return of, append(rest, options...), ""
+}
+
+// number answers SNOWRAFT.NEXT. Each number is an array of three strings: the number, its text and its period. It sends a long
+// answer in pieces.
 func (c *conn) number(args [][]byte) {
-	count, array, refusal := wantedCount(args[2:], "SNOWRAFT.NEXT name [COUNT n]")
+	of, rest, refusal := wantedPeriod(args[2:])
+	if refusal != "" {
+		c.refuse(refusal)
+		return
+	}
+	count, array, refusal := wantedCount(rest, nextUsage)
 	if refusal != "" {
 		c.refuse(refusal)
 		return
@@ -21,7 +48,7 @@ func (c *conn) number(args [][]byte) {
 	}
 	var n Numbering
 	err = c.take(key, func(ctx context.Context, b Backend) (err error) {
-		n, err = b.Number(ctx, key, uint64(count)) //nolint:gosec // at most limits.Texts
+		n, err = b.Number(ctx, key, uint64(count), of) //nolint:gosec // at most limits.Texts
 		return err
 	})
 	if err != nil {

@@ -38,7 +38,7 @@ func init() {
 		"snowraft.id": {arity: -1, judged: true, serve: (*conn).generate, flags: write,
 			summary: "IDs of a layout: SNOWRAFT.ID [layout] [COUNT n]"},
 		"snowraft.next": {arity: -2, judged: true, serve: (*conn).number, key: one, flags: write,
-			summary: "Numbers of a sequence with their texts and periods: SNOWRAFT.NEXT name [COUNT n]"},
+			summary: "Numbers of a sequence with their texts and periods: " + nextUsage},
 		"ping":    {arity: -1, serve: (*conn).ping, flags: fast, summary: "Ping the member"},
 		"echo":    {arity: 2, serve: (*conn).echo, flags: fast, summary: "Echo the message"},
 		"auth":    {arity: -2, serve: (*conn).auth, flags: fast, summary: "Authenticate with an API token, if the cluster is secured"},

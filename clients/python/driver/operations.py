@@ -152,6 +152,8 @@ class Operations:
         other = {k: args[k] for k in ("mode", "format", "reset") if args.get(k)}
         if args.get("year_starts"):
             other["year_starts"] = args["year_starts"]
+        if args.get("late_ms"):
+            other["late_ms"] = args["late_ms"]
         if args.get("zone"):
             other["time_zone"] = args["zone"]
         self._do(self._clients.get(args["client"]).create_sequence(args["sequence"], **numeric, **other))
@@ -159,7 +161,9 @@ class Operations:
 
     def op_numbers(self, args: dict[str, Any]) -> Any:
         sequence = self._clients.get(args["client"]).sequence(args["sequence"])
-        numbers = self._do(sequence.take(args["count"], request_id=args.get("request_id") or None))
+        stated = int(args["from"]) if args.get("from") else None
+        options = {"request_id": args.get("request_id") or None, "period": args.get("period"), "from_": stated}
+        numbers = self._do(sequence.take(args["count"], **options))
         ok = {"first": str(numbers.first), "count": numbers.count, "step": str(numbers.increment)}
         if numbers.texts:
             ok["texts"] = list(numbers.texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import threading
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from snowraft import _coalescer
 from snowraft import _methods as methods
 from snowraft._core import Broken
 from snowraft._transport import readable
+from snowraft.aio import Client as AsyncClient
 
 
 def reason(call: Any) -> SnowraftError:
@@ -284,6 +286,26 @@ def test_request_id_goes_alone_and_unchanged() -> None:
         assert member.of("/v1/sequences:next")[0].body == {"sequence": "orders", "count": 2, "requestId": "cart-ß"}
         assert reason(lambda: client.sequence("orders").next(request_id="")).reason == "INVALID_ARGUMENT"
         assert reason(lambda: client.sequence("orders").next(request_id="é" * 33)).reason == "INVALID_ARGUMENT"
+
+
+def test_numbers_of_a_period_go_alone() -> None:
+    with Member(lambda call: numbers(5, call.body["count"])) as member, Client(member.address) as client:
+        client.sequence("orders").texts(2, period="2026-11")
+        client.sequence("orders").next(period="2026-10", from_=813, request_id="r")
+        assert [call.body for call in member.of("/v1/sequences:next")] == [
+            {"sequence": "orders", "count": 2, "period": "2026-11"},
+            {"sequence": "orders", "count": 1, "requestId": "r", "period": "2026-10", "from": "813"},
+        ]
+        assert reason(lambda: client.sequence("orders").next(period="")).reason == "INVALID_ARGUMENT"
+        assert reason(lambda: client.sequence("orders").next(from_=1)).reason == "INVALID_ARGUMENT"
+
+    async def asynchronous(address: str) -> list[str]:
+        async with AsyncClient(address) as client:
+            return await client.sequence("orders").texts(1, period="2026-10", from_=813)
+
+    with Member(lambda call: numbers(5, call.body["count"])) as member:
+        asyncio.run(asynchronous(member.address))
+        assert member.of("/v1/sequences:next")[0].body == {"sequence": "orders", "count": 1, "period": "2026-10", "from": "813"}
 
 
 ID_ANSWERS = [

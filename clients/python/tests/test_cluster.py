@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 import os
 import re
 import time
@@ -55,6 +56,11 @@ def test_sequences(open_cluster: Running) -> None:
         bills = client.create_sequence("bills", reset="quarterly", year_starts="04-01", format="{fy:yyyy-yy}Q{quarter}-{seq}")
         assert (bills.reset, bills.year_starts) == ("quarterly", "04-01")
         assert re.fullmatch(r"\d{4}-\d\dQ[1-4]-1", client.sequence("bills").next_text())
+        client.create_sequence("receipts", reset="yearly", late_ms=366 * 86_400_000, format="{date:yyyy}/{seq}")
+        year = datetime.datetime.now(datetime.timezone.utc).year - 1
+        receipts = client.sequence("receipts")
+        assert receipts.next_text(period=str(year), from_=813) == f"{year}/813"
+        assert receipts.texts(2, period=f"{year}-01-01") == [f"{year}/814", f"{year}/815"]
         invoices = client.sequence("invoices")
         first = invoices.take(2)
         assert list(first) == [10, 15] and re.fullmatch(r"INV\d{4}-0010", first.texts[0]) and first.period.endswith("-01-01")

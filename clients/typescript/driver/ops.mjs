@@ -141,12 +141,15 @@ export const ops = {
     await find(clients, args.client).createSequence({
       name: args.sequence, mode: args.mode,
       start: big(args.start), increment: big(args.step), format: args.format, reset: args.reset, yearStarts: args.year_starts, timeZone: args.zone,
+      lateMs: args.late_ms,
     }, timed(args));
     return {};
   },
   numbers: async (args) => {
     const sequence = find(clients, args.client).sequence(args.sequence);
-    const numbers = await sequence.take(args.count, { ...timed(args), requestId: args.request_id || undefined });
+    const numbers = await sequence.take(args.count, {
+      ...timed(args), requestId: args.request_id || undefined, period: args.period, from: big(args.from),
+    });
     return {
       first: `${numbers.first}`, count: numbers.count, step: `${numbers.increment}`,
       texts: numbers.texts, period: numbers.period || undefined,

@@ -17,7 +17,7 @@ export { Layout, parseFields, type Decoded, type Field, type FieldBits, type Lay
 export type { Numbers } from "./numbers.js";
 export { preset, presetNames } from "./presets.js";
 export type { Claim, Reconciled, Reservation, Resolution, VoidOptions } from "./reservations.js";
-export type { OnceOptions, Sequence } from "./sequence.js";
+export type { NumberOptions, Sequence } from "./sequence.js";
 export type { ChangeOptions, SequenceInfo, SequenceSettings, SequenceSpec } from "./sequence_spec.js";
 export type { Session } from "./session.js";
 export type { Credentials } from "./trust.js";

@@ -8,13 +8,23 @@ import { rules } from "./rules.js";
 import { sequenceInfo, type ChangeOptions, type SequenceInfo } from "./sequence_spec.js";
 import { int64, object } from "./wire.js";
 
-/** OnceOptions are the options of a request that may be repeated. */
-export interface OnceOptions extends CallOptions {
+/** NumberOptions are the options of a request for numbers. A request with one of its own settings is a call of its own. */
+export interface NumberOptions extends CallOptions {
   /**
    * 1 to 64 bytes that belong to this request alone. A repetition within 10 minutes with the same ID and count, from this process
    * or another, returns the same numbers.
    */
   requestId?: string | undefined;
+  /**
+   * The period of the numbers: its first day, such as "2026-10-01", or a shorter form that fits the reset, such as "2026-10". It is the
+   * present one, or one that ended and is still open: PERIOD_CLOSED, PERIOD_UNKNOWN. Late numbers follow all that were granted in it.
+   */
+  period?: string | undefined;
+  /**
+   * The next number of the period, by the caller's word, if the cluster does not know how the period ended. It needs the right seq:admin. If
+   * a number from there on was issued in the period, numbers repeat.
+   */
+  from?: bigint | undefined;
 }
 
 const mostNumbers = 1_000_000;
@@ -38,7 +48,7 @@ export class Sequence {
     this.name = name;
     this.#caller = caller;
     this.#reservations = new Reservations(caller, name);
-    const fetch = (count: number, timeoutMs: number): Promise<Numbers> => this.#fetch(count, "", { timeoutMs });
+    const fetch = (count: number, timeoutMs: number): Promise<Numbers> => this.#fetch(count, { timeoutMs });
     // Enough numbers may be left for one caller.
     const divides = (error: unknown): boolean => SnowraftError.is(error) && error.reason === "SEQUENCE_EXHAUSTED";
     this.#calls = new Coalescer(fetch, divides, caller.timeoutMs, emit, mostNumbers);
@@ -46,33 +56,25 @@ export class Sequence {
   }
 
   /** Returns the next number. */
-  async next(options: OnceOptions = {}): Promise<bigint> {
-    return options.requestId === undefined
-      ? await this.#calls.take(1, options, numberAt)
-      : (await this.#once(1, options.requestId, options)).first;
+  async next(options: NumberOptions = {}): Promise<bigint> {
+    return alone(options) ? (await this.#fetch(1, options)).first : await this.#calls.take(1, options, numberAt);
   }
 
   /** Returns the next count numbers, 1 to 1,000,000, in one run. If fewer are left, it takes none: SEQUENCE_EXHAUSTED. */
-  async take(count: number, options: OnceOptions = {}): Promise<Numbers> {
+  async take(count: number, options: NumberOptions = {}): Promise<Numbers> {
     checkCount(count, mostNumbers, "numbers");
-    if (options.requestId !== undefined) {
-      return this.#once(count, options.requestId, options);
-    }
-    return await this.#calls.take(count, options, part);
+    return alone(options) ? await this.#fetch(count, options) : await this.#calls.take(count, options, part);
   }
 
   /** Returns the next number as text, in the format of the sequence; in decimal without one. */
-  async nextText(options: OnceOptions = {}): Promise<string> {
+  async nextText(options: NumberOptions = {}): Promise<string> {
     return (await this.texts(1, options))[0] as string;
   }
 
   /** Returns the next count numbers as text, 1 to 1,000, in the format of the sequence; in decimal without one. */
-  async texts(count: number, options: OnceOptions = {}): Promise<string[]> {
+  async texts(count: number, options: NumberOptions = {}): Promise<string[]> {
     checkCount(count, mostTexts, "texts");
-    if (options.requestId !== undefined) {
-      return textsOf(await this.#once(count, options.requestId, options));
-    }
-    return textsOf(await this.#texts.take(count, options, part));
+    return textsOf(alone(options) ? await this.#fetch(count, options) : await this.#texts.take(count, options, part));
   }
 
   /** Returns the last number that was issued; undefined before the first one. */
@@ -130,20 +132,28 @@ export class Sequence {
     return await this.#reservations.reconcile(minAgeMs, resolve, options);
   }
 
-  #once(count: number, requestId: string, options: CallOptions): Promise<Numbers> {
-    const bytes = Buffer.byteLength(requestId);
+  async #fetch(count: number, options: NumberOptions): Promise<Numbers> {
+    const { requestId, period, from } = options;
+    const bytes = requestId === undefined ? 1 : Buffer.byteLength(requestId);
     if (bytes < 1 || bytes > 64) {
       throw invalid(`request ID of ${bytes} bytes: expected 1 to 64 bytes`);
     }
-    return this.#fetch(count, requestId, options);
-  }
-
-  async #fetch(count: number, requestId: string, options: CallOptions): Promise<Numbers> {
+    if (period === "" || from !== undefined && period === undefined) {
+      throw invalid("period: missing name, such as 2026-10");
+    }
     const answer = await this.#caller.call(rules.nextNumbers, {
-      body: { sequence: this.name, count, ...(requestId === "" ? {} : { requestId }) },
+      body: {
+        sequence: this.name, count, ...(requestId === undefined ? {} : { requestId }),
+        ...(period === undefined ? {} : { period }), ...(from === undefined ? {} : { from: `${from}` }),
+      },
     }, options);
     return numbersOf(answer, count);
   }
+}
+
+/** alone reports whether a request cannot share a call with others. */
+function alone(options: NumberOptions): boolean {
+  return options.requestId !== undefined || options.period !== undefined || options.from !== undefined;
 }
 
 function numberAt(numbers: Numbers, index: number): bigint {

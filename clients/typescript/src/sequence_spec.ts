@@ -19,6 +19,8 @@ export interface SequenceSettings {
   reset?: "none" | "daily" | "weekly" | "monthly" | "quarterly" | "yearly" | undefined;
   /** Day on which years and their quarters start, such as "04-01" with a day of 01 to 28; the default is "01-01". */
   yearStarts?: string | undefined;
+  /** Time after the end of a period in which its numbers can still be requested, 1,000 to 31,622,400,000 ms; the default is none. */
+  lateMs?: number | undefined;
   /** IANA time zone in which periods begin; the default is UTC. */
   timeZone?: string | undefined;
   /** Format of texts, such as "ORD{date:yyyyMMdd}{seq:06}"; empty for none. */

@@ -108,6 +108,10 @@ if (!isMainThread) {
         const bills = await client.createSequence({ name: "bills", reset: "quarterly", yearStarts: "04-01", format: "{fy:yyyy-yy}Q{quarter}-{seq}" });
         assert.deepEqual([bills.reset, bills.yearStarts], ["quarterly", "04-01"]);
         assert.match(await client.sequence("bills").nextText(), /^\d{4}-\d\dQ[1-4]-1$/);
+        await client.createSequence({ name: "receipts", reset: "yearly", lateMs: 366 * 86_400_000, format: "{date:yyyy}/{seq}" });
+        const year = new Date().getUTCFullYear() - 1;
+        assert.equal(await client.sequence("receipts").nextText({ period: `${year}`, from: 813n }), `${year}/813`);
+        assert.deepEqual(await client.sequence("receipts").texts(2, { period: `${year}` }), [`${year}/814`, `${year}/815`]);
         const orders = client.sequence("orders");
         const numbers = await Promise.all(Array.from({ length: 500 }, () => orders.next()));
         assert.deepEqual([...new Set(numbers)].sort((a, b) => Number(a - b)), Array.from({ length: 500 }, (_, i) => BigInt(i + 1)));

@@ -70,6 +70,19 @@ test("a request with an ID is sent alone, and a repetition gets the same numbers
   await assert.rejects(orders.next({ requestId: "x".repeat(65) }), { reason: "INVALID_ARGUMENT" });
 });
 
+test("a request for numbers of a period is sent alone", async () => {
+  const member = await FakeMember.start({ "/v1/sequences:next": numbersFrom() });
+  const orders = connect([member]).sequence("orders");
+  await orders.texts(2, { period: "2026-11" });
+  await orders.take(1, { period: "2026-10", from: 813n, requestId: "r" });
+  assert.deepEqual(member.of("/v1/sequences:next").map((call) => call.body), [
+    { sequence: "orders", count: 2, period: "2026-11" },
+    { sequence: "orders", count: 1, period: "2026-10", from: "813", requestId: "r" },
+  ]);
+  await assert.rejects(orders.next({ period: "" }), { reason: "INVALID_ARGUMENT" });
+  await assert.rejects(orders.next({ from: 1n }), { reason: "INVALID_ARGUMENT" });
+});
+
 test("if too few numbers are left for all, each caller asks alone", async () => {
   const member = await FakeMember.start({ "/v1/sequences:next": numbersFrom(3) });
   const orders = connect([member]).sequence("orders");

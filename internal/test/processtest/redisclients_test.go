@@ -11,12 +11,17 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowraft/snowraft/internal/test/freeport"
 	"github.com/snowraft/snowraft/trust"
 )
+
+// lastYear is a period that ended, and stays open for late numbers as long as the tests run.
+var lastYear = strconv.Itoa(time.Now().UTC().Year() - 1)
 
 // redisProgram is a program that uses one library.
 type redisProgram struct {
@@ -76,12 +81,18 @@ func redisCluster(t *testing.T, size int, secret *trust.Secret, flags ...string)
 	for _, m := range members {
 		m.untilIssues()
 	}
-	args := []string{"seq", "create", "bills", "--format", "B-{seq:05}", "--addr", members[0].api}
-	if secret != nil {
-		args = append(args, "--secret-file", *members[0].secret.Load())
-	}
-	if _, stderr, code := command(t, nil, args...); code != 0 {
-		t.Fatal(stderr)
+	for _, args := range [][]string{
+		{"seq", "create", "bills", "--format", "B-{seq:05}"},
+		{"seq", "create", "receipts", "--reset", "yearly", "--late", "366d", "--format", "R-{date:yyyy}/{seq:04}"},
+		{"seq", "next", "receipts", "--period", lastYear, "--from", "813"},
+	} {
+		args = append(args, "--addr", members[0].api)
+		if secret != nil {
+			args = append(args, "--secret-file", *members[0].secret.Load())
+		}
+		if _, stderr, code := command(t, nil, args...); code != 0 {
+			t.Fatal(stderr)
+		}
 	}
 	return members, addresses
 }
@@ -90,7 +101,8 @@ func redisCluster(t *testing.T, size int, secret *trust.Secret, flags ...string)
 func (p redisProgram) start(t *testing.T, input io.Reader, args ...string) *process {
 	t.Helper()
 	all := append(append([]string{}, p.args[1:]...), args...)
-	return startBy(t, func(cmd *exec.Cmd) error { cmd.Stdin = input; return cmd.Start() }, p.args[0], p.env, all...)
+	env := append([]string{"LAST_YEAR=" + lastYear}, p.env...)
+	return startBy(t, func(cmd *exec.Cmd) error { cmd.Stdin = input; return cmd.Start() }, p.args[0], env, all...)
 }
 
 // uses checks the answers that a program got.
@@ -105,7 +117,8 @@ func (p redisProgram) uses(t *testing.T, args ...string) {
 		Incr, IncrBy int64
 		Get          string
 		Pipeline     []int64
-		IDs, Next    []string // a number instead of a string does not fit
+		IDs          []string // a number instead of a string does not fit
+		Next, Late   []string
 	}
 	if err := json.Unmarshal([]byte(started.stdout.String()), &got); err != nil {
 		t.Errorf("%s: %v in %s", args[0], err, started.stdout.String())
@@ -119,6 +132,9 @@ func (p redisProgram) uses(t *testing.T, args ...string) {
 	}
 	if next := strings.Join(got.Next, " "); !regexp.MustCompile(`^\d+ B-\d{5} $`).MatchString(next) {
 		t.Errorf("%s: text %q", args[0], next)
+	}
+	if late := strings.Join(got.Late, " "); !regexp.MustCompile(`^(\d+) R-` + lastYear + `/0\d{3} ` + lastYear + `-01-01$`).MatchString(late) {
+		t.Errorf("%s: a number of the last year %q", args[0], late)
 	}
 }
 

@@ -71,7 +71,14 @@ def uuids(core: Core, layout: str, count: int, timeout: float | None) -> Flow[li
 
 
 def numbers(
-    core: Core, sequence: str, count: int, request_id: str | None, strict: bool, timeout: float | None
+    core: Core,
+    sequence: str,
+    count: int,
+    request_id: str | None,
+    period: str | None,
+    from_: int | None,
+    strict: bool,
+    timeout: float | None,
 ) -> Flow[Numbers]:
     """Requests the next count numbers of a sequence, those of a strict one from the leader."""
     body: dict[str, Any] = {"sequence": sequence, "count": count}
@@ -80,6 +87,12 @@ def numbers(
         if not 1 <= size <= MAX_REQUEST_ID:
             raise invalid(f"request ID of {size} bytes: expected 1 to {MAX_REQUEST_ID} bytes")
         body["requestId"] = request_id
+    if period == "" or (from_ is not None and period is None):
+        raise invalid("period: missing name, such as 2026-10")
+    if period is not None:
+        body["period"] = period
+    if from_ is not None:
+        body["from"] = str(from_)
     answer = yield from core.call(methods.NEXT_NUMBERS, body=body, timeout=timeout, leader=strict)
     return answers.numbers(answer, count)
 
@@ -147,6 +160,7 @@ _WIRE_NAMES = {
     "mode": "mode",
     "reset": "reset",
     "year_starts": "yearStarts",
+    "late_ms": "lateMs",
     "time_zone": "timeZone",
     "format": "format",
     "description": "description",

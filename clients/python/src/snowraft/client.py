@@ -267,7 +267,9 @@ class Client:
 
         Settings: ``mode`` ("strict" or "relaxed"), ``start``, ``increment``, ``min``, ``max``, ``reset`` ("none", "daily",
         "weekly", "monthly", "quarterly", "yearly"), ``year_starts`` (day on which years and their quarters start, such as
-        "04-01"), ``time_zone``, ``format``, ``description``, ``block_duration_ms``, ``min_block`` and ``max_block``. Raises SEQUENCE_EXISTS if another one has the name, and WOULD_REPEAT.
+        "04-01"), ``late_ms`` (time after the end of a period in which its numbers can still be requested), ``time_zone``,
+        ``format``, ``description``, ``block_duration_ms``, ``min_block`` and ``max_block``. Raises SEQUENCE_EXISTS if another
+        one has the name, and WOULD_REPEAT.
         """
         return self._run(requests.create_sequence(self._core, name, settings, force, timeout))
 

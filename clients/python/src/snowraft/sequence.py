@@ -22,40 +22,77 @@ class Sequence:
     With a strict sequence, a call that begins after another one returned gets greater numbers (smaller ones, if the
     increment is negative), across processes and hosts. The numbers of a relaxed sequence ascend per member only.
 
-    Numbers are unique. There are gaps where calls failed. Concurrent callers share calls, except those with a timeout or a
-    request ID of their own. All methods may be called from any thread.
+    Numbers are unique. There are gaps where calls failed. Concurrent callers share calls, except those with a timeout,
+    a request ID or a period of their own. All methods may be called from any thread.
     """
 
     def __init__(self, client: Client, name: str) -> None:
         self.name = name
         self._client = client
         self._strict = False  # as the last answer showed
-        self._calls: Coalescer[Numbers] = Coalescer(lambda count: self._request(count, None, None), client._report)
+        self._calls: Coalescer[Numbers] = Coalescer(lambda count: self._request(count), client._report)
 
-    def next(self, *, request_id: str | None = None, timeout: float | None = None) -> int:
+    def next(
+        self,
+        *,
+        request_id: str | None = None,
+        period: str | None = None,
+        from_: int | None = None,
+        timeout: float | None = None,
+    ) -> int:
         """Returns the next number. ``take`` describes the parameters and errors."""
-        return self.take(1, request_id=request_id, timeout=timeout).first
+        return self.take(1, request_id=request_id, period=period, from_=from_, timeout=timeout).first
 
-    def take(self, count: int, *, request_id: str | None = None, timeout: float | None = None) -> Numbers:
+    def take(
+        self,
+        count: int,
+        *,
+        request_id: str | None = None,
+        period: str | None = None,
+        from_: int | None = None,
+        timeout: float | None = None,
+    ) -> Numbers:
         """Returns the next count numbers, 1 to 1,000,000, in one run. All are of one period.
 
         A repetition with the same ``request_id`` (1 to 64 bytes of UTF-8) and count within 10 minutes, from this process or
         another, returns the same numbers. Raises SnowraftError, such as UNKNOWN_SEQUENCE and SEQUENCE_EXHAUSTED.
+
+        ``period`` requests numbers of one period, which is the present one, or one that ended and is still open: its first
+        day, such as ``2026-10-01``, or a shorter form that fits the reset, such as ``2026-10``. Late numbers follow all that
+        were granted in the period. Raises PERIOD_CLOSED and PERIOD_UNKNOWN. ``from_`` is the next number of the period, by
+        the caller's word, if the cluster does not know how the period ended. It needs the right seq:admin. If a number from
+        there on was issued in the period, numbers repeat.
         """
         check_count(count, "numbers")
-        if request_id is not None or timeout is not None or count > MOST_SHARED:
-            return self._request(count, request_id, timeout)
+        alone = request_id is not None or period is not None or from_ is not None or timeout is not None
+        if alone or count > MOST_SHARED:
+            return self._request(count, request_id, period, from_, timeout)
         numbers, offset = self._calls.do(count)
         return numbers.part(offset, count)
 
-    def next_text(self, *, request_id: str | None = None, timeout: float | None = None) -> str:
+    def next_text(
+        self,
+        *,
+        request_id: str | None = None,
+        period: str | None = None,
+        from_: int | None = None,
+        timeout: float | None = None,
+    ) -> str:
         """Returns the next number as text, in the format of the sequence or in decimal."""
-        return self.texts(1, request_id=request_id, timeout=timeout)[0]
+        return self.texts(1, request_id=request_id, period=period, from_=from_, timeout=timeout)[0]
 
-    def texts(self, count: int, *, request_id: str | None = None, timeout: float | None = None) -> list[str]:
+    def texts(
+        self,
+        count: int,
+        *,
+        request_id: str | None = None,
+        period: str | None = None,
+        from_: int | None = None,
+        timeout: float | None = None,
+    ) -> list[str]:
         """Returns the next count numbers, 1 to 1000, as texts. Members write the texts."""
         check_count(count, "texts", MOST_SHARED)
-        return texts_of(self.take(count, request_id=request_id, timeout=timeout))
+        return texts_of(self.take(count, request_id=request_id, period=period, from_=from_, timeout=timeout))
 
     def last(self, timeout: float | None = None) -> int | None:
         """Returns the last number that was issued; None before the first one. For a strict sequence, it is exact."""
@@ -111,9 +148,16 @@ class Sequence:
             done.count(self._client._run(flow))
         return done
 
-    def _request(self, count: int, request_id: str | None, timeout: float | None) -> Numbers:
+    def _request(
+        self,
+        count: int,
+        request_id: str | None = None,
+        period: str | None = None,
+        from_: int | None = None,
+        timeout: float | None = None,
+    ) -> Numbers:
         core = self._client._core
-        flow = requests.numbers(core, self.name, count, request_id, self._strict, timeout)
+        flow = requests.numbers(core, self.name, count, request_id, period, from_, self._strict, timeout)
         numbers = self._client._run(flow)
         self._strict = numbers.mode == "strict"
         return numbers

@@ -27,27 +27,58 @@ class Sequence:
         self._strict = False  # as the last answer showed
         self._calls: AsyncCoalescer[Numbers] = AsyncCoalescer(self._shared, client._report)
 
-    async def next(self, *, request_id: str | None = None, timeout: float | None = None) -> int:
+    async def next(
+        self,
+        *,
+        request_id: str | None = None,
+        period: str | None = None,
+        from_: int | None = None,
+        timeout: float | None = None,
+    ) -> int:
         """Returns the next number."""
-        return (await self.take(1, request_id=request_id, timeout=timeout)).first
+        return (await self.take(1, request_id=request_id, period=period, from_=from_, timeout=timeout)).first
 
-    async def take(self, count: int, *, request_id: str | None = None, timeout: float | None = None) -> Numbers:
+    async def take(
+        self,
+        count: int,
+        *,
+        request_id: str | None = None,
+        period: str | None = None,
+        from_: int | None = None,
+        timeout: float | None = None,
+    ) -> Numbers:
         """Returns the next count numbers, 1 to 1,000,000, in one run."""
         check_count(count, "numbers")
-        if request_id is not None or timeout is not None or count > MOST_SHARED:
-            return await self._request(count, request_id, timeout)
+        alone = request_id is not None or period is not None or from_ is not None or timeout is not None
+        if alone or count > MOST_SHARED:
+            return await self._request(count, request_id, period, from_, timeout)
         self._client._own()
         numbers, offset = await self._calls.do(count)
         return numbers.part(offset, count)
 
-    async def next_text(self, *, request_id: str | None = None, timeout: float | None = None) -> str:
+    async def next_text(
+        self,
+        *,
+        request_id: str | None = None,
+        period: str | None = None,
+        from_: int | None = None,
+        timeout: float | None = None,
+    ) -> str:
         """Returns the next number as text, in the format of the sequence or in decimal."""
-        return (await self.texts(1, request_id=request_id, timeout=timeout))[0]
+        return (await self.texts(1, request_id=request_id, period=period, from_=from_, timeout=timeout))[0]
 
-    async def texts(self, count: int, *, request_id: str | None = None, timeout: float | None = None) -> list[str]:
+    async def texts(
+        self,
+        count: int,
+        *,
+        request_id: str | None = None,
+        period: str | None = None,
+        from_: int | None = None,
+        timeout: float | None = None,
+    ) -> list[str]:
         """Returns the next count numbers, 1 to 1000, as texts."""
         check_count(count, "texts", MOST_SHARED)
-        return texts_of(await self.take(count, request_id=request_id, timeout=timeout))
+        return texts_of(await self.take(count, request_id=request_id, period=period, from_=from_, timeout=timeout))
 
     async def last(self, timeout: float | None = None) -> int | None:
         """Returns the last number that was issued; None before the first one."""
@@ -94,11 +125,18 @@ class Sequence:
         return done
 
     async def _shared(self, count: int) -> Numbers:
-        return await self._request(count, None, None)
+        return await self._request(count)
 
-    async def _request(self, count: int, request_id: str | None, timeout: float | None) -> Numbers:
+    async def _request(
+        self,
+        count: int,
+        request_id: str | None = None,
+        period: str | None = None,
+        from_: int | None = None,
+        timeout: float | None = None,
+    ) -> Numbers:
         core = self._client._core
-        flow = requests.numbers(core, self.name, count, request_id, self._strict, timeout)
+        flow = requests.numbers(core, self.name, count, request_id, period, from_, self._strict, timeout)
         numbers = await self._client._run(flow)
         self._strict = numbers.mode == "strict"
         return numbers

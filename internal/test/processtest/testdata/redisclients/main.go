@@ -108,6 +108,8 @@ func use(ctx context.Context, c client, key string) error {
 	note("ids", ids, err)
 	next, err := c.do(ctx, "SNOWRAFT.NEXT", "bills")
 	note("next", next, err)
+	late, err := c.do(ctx, "SNOWRAFT.NEXT", "receipts", "PERIOD", os.Getenv("LAST_YEAR"))
+	note("late", late, err)
 	return errors.Join(failed, json.NewEncoder(os.Stdout).Encode(out))
 }
 

@@ -72,8 +72,9 @@ static void use(const char *address, const char *token) {
   }
   printf("],");
   note("ids", c, REDIS_REPLY_ARRAY, redisCommand(c, "SNOWRAFT.ID COUNT 3"));
-  printf("\"next\":");
-  print(must(c, REDIS_REPLY_ARRAY, redisCommand(c, "SNOWRAFT.NEXT bills")));
+  note("next", c, REDIS_REPLY_ARRAY, redisCommand(c, "SNOWRAFT.NEXT bills"));
+  printf("\"late\":");
+  print(must(c, REDIS_REPLY_ARRAY, redisCommand(c, "SNOWRAFT.NEXT receipts PERIOD %s", getenv("LAST_YEAR"))));
   printf("}\n");
 }
 

@@ -82,6 +82,7 @@ public final class Client {
       out.put("pipeline", library.pipeline(key));
       out.put("ids", library.call(Command.ID, "COUNT", "3"));
       out.put("next", library.call(Command.NEXT, "bills"));
+      out.put("late", library.call(Command.NEXT, "receipts", "PERIOD", System.getenv("LAST_YEAR")));
       System.out.println(new Gson().toJson(out));
     }
     System.exit(0);

@@ -153,6 +153,7 @@ if (mode === 'several') {
       pipeline: await client.pipeline(key),
       ids: await client.call('SNOWRAFT.ID', 'COUNT', '3'),
       next: await client.call('SNOWRAFT.NEXT', 'bills'),
+      late: await client.call('SNOWRAFT.NEXT', 'receipts', 'PERIOD', process.env.LAST_YEAR),
     }),
   );
 }

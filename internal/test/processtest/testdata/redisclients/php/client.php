@@ -69,4 +69,5 @@ echo json_encode([
     'pipeline' => $transaction[$library]($client, $library),
     'ids' => $call[$library]($client, 'SNOWRAFT.ID', 'COUNT', '3'),
     'next' => $call[$library]($client, 'SNOWRAFT.NEXT', 'bills'),
+    'late' => $call[$library]($client, 'SNOWRAFT.NEXT', 'receipts', 'PERIOD', getenv('LAST_YEAR')),
 ]);

@@ -47,6 +47,7 @@ def use(client, key):
     out["pipeline"] = pipeline.execute()
     out["ids"] = client.execute_command("SNOWRAFT.ID", "COUNT", 3)
     out["next"] = client.execute_command("SNOWRAFT.NEXT", "bills")
+    out["late"] = client.execute_command("SNOWRAFT.NEXT", "receipts", "PERIOD", os.environ["LAST_YEAR"])
     print(json.dumps(out, default=bytes.decode))
 
 

@@ -33,7 +33,8 @@ def use(client, key)
   puts JSON.generate(
     incr: client.incr(key), incrby: client.incrby(key, 9), get: client.get(key),
     pipeline: client.multi { |m| 3.times { m.incr(key) } },
-    ids: client.call('SNOWRAFT.ID', 'COUNT', '3'), next: client.call('SNOWRAFT.NEXT', 'bills')
+    ids: client.call('SNOWRAFT.ID', 'COUNT', '3'), next: client.call('SNOWRAFT.NEXT', 'bills'),
+    late: client.call('SNOWRAFT.NEXT', 'receipts', 'PERIOD', ENV.fetch('LAST_YEAR'))
   )
 end
 

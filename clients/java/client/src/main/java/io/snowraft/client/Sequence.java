@@ -34,8 +34,8 @@ public final class Sequence {
         this.caller = caller;
         this.name = name;
         reservations = new Reservations(caller, name);
-        numbers = new Shared<>(caller, Answers.MAX_COUNT, Reason.SEQUENCE_EXHAUSTED, (count, after) -> fetch(count, ""));
-        texts = new Shared<>(caller, MAX_TEXTS, Reason.SEQUENCE_EXHAUSTED, (count, after) -> fetch(count, ""));
+        numbers = new Shared<>(caller, Answers.MAX_COUNT, Reason.SEQUENCE_EXHAUSTED, (count, after) -> fetch(count, body(count)));
+        texts = new Shared<>(caller, MAX_TEXTS, Reason.SEQUENCE_EXHAUSTED, (count, after) -> fetch(count, body(count)));
     }
 
     /** Returns the next number. */
@@ -74,17 +74,30 @@ public final class Sequence {
      */
     public Numbers takeOnce(String requestId, int count) {
         Answers.checkCount(count, Answers.MAX_COUNT, "numbers");
-        int bytes = requestId.getBytes(StandardCharsets.UTF_8).length;
-        if (bytes < 1 || bytes > MAX_REQUEST_ID) {
-            throw Answers.invalid("request ID of " + bytes + " bytes: expected 1 to " + MAX_REQUEST_ID + " bytes");
-        }
-        return fetch(count, requestId);
+        return fetch(count, repeatable(body(count), requestId));
     }
 
     /** Returns the next numbers, 1 to 1,000, as texts, for a request that may be repeated as with {@link #takeOnce}. */
     public List<String> textsOnce(String requestId, int count) {
         Answers.checkCount(count, MAX_TEXTS, "texts");
         return textsOf(takeOnce(requestId, count));
+    }
+
+    /**
+     * Returns the next numbers of one period, 1 to 1,000,000. Numbers of a period that ended follow all that were granted in it. The call
+     * costs a write to the cluster's log. It fails with {@link Reason#PERIOD_CLOSED} and {@link Reason#PERIOD_UNKNOWN}.
+     */
+    public Numbers takeOf(NumberPeriod period, int count) {
+        Answers.checkCount(count, Answers.MAX_COUNT, "numbers");
+        Json body = body(count).put("period", period.name());
+        period.from().ifPresent(from -> body.put("from", from));
+        return fetch(count, period.requestId().isEmpty() ? body : repeatable(body, period.requestId()));
+    }
+
+    /** Returns the numbers of {@link #takeOf} as texts, 1 to 1,000. Their dates are in the period. */
+    public List<String> textsOf(NumberPeriod period, int count) {
+        Answers.checkCount(count, MAX_TEXTS, "texts");
+        return textsOf(takeOf(period, count));
     }
 
     /** Returns the next number as {@link #next()} does, without waiting for it. */
@@ -157,11 +170,19 @@ public final class Sequence {
         return reservations.reconcile(minAge, resolve);
     }
 
-    private Numbers fetch(int count, String requestId) {
-        Json body = new Json().put("sequence", name).put("count", count);
-        if (!requestId.isEmpty()) {
-            body.put("requestId", requestId);
+    private Json body(int count) {
+        return new Json().put("sequence", name).put("count", count);
+    }
+
+    private static Json repeatable(Json body, String requestId) {
+        int bytes = requestId.getBytes(StandardCharsets.UTF_8).length;
+        if (bytes < 1 || bytes > MAX_REQUEST_ID) {
+            throw Answers.invalid("request ID of " + bytes + " bytes: expected 1 to " + MAX_REQUEST_ID + " bytes");
         }
+        return body.put("requestId", requestId);
+    }
+
+    private Numbers fetch(int count, Json body) {
         JsonObject answer = caller.call(Request.of(Method.NEXT_NUMBERS, "/v1/sequences:next", body));
         return Answers.read(answer, a -> numbers(a, count));
     }

@@ -1,6 +1,7 @@
 package io.snowraft.client;
 
 import io.snowraft.internal.json.Json;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -59,6 +60,11 @@ public final class SequenceSpec {
     /** Sets the day on which years and their quarters start, such as {@code 04-01} with a day of 01 to 28; {@code 01-01} by default. */
     public SequenceSpec yearStarts(String day) {
         return with("yearStarts", day);
+    }
+
+    /** Sets the time after the end of a period in which its numbers can still be requested, 1 second to 366 days; none by default. */
+    public SequenceSpec late(Duration time) {
+        return with("lateMs", time.toMillis());
     }
 
     /** Sets the IANA time zone in which periods begin and dates are written; UTC by default. */

@@ -211,6 +211,22 @@ class CallTest {
     }
 
     @Test
+    void numbersOfAPeriodAreRequestedByItsName() throws Exception {
+        String answer = "{\"first\":\"813\",\"count\":1,\"increment\":\"1\",\"period\":\"2026-10-01\",\"texts\":[\"OCT-813\"]}";
+        try (FakeMember member = new FakeMember(new FakeCluster().on("/v1/sequences:next", r -> FakeMember.ok(answer)));
+                SnowraftClient client = client(member)) {
+            Sequence invoices = client.sequence("invoices");
+            assertEquals("2026-10-01", invoices.takeOf(NumberPeriod.of("2026-10"), 1).period());
+            assertEquals(List.of("OCT-813"), invoices.textsOf(NumberPeriod.of("2026-10").from(813).requestId("r"), 1));
+            List<String> bodies = member.requests("/v1/sequences:next").stream().map(r -> r.body()).toList();
+            String request = "{\"sequence\":\"invoices\",\"count\":1,\"period\":\"2026-10\"";
+            assertEquals(List.of(request + "}", request + ",\"from\":\"813\",\"requestId\":\"r\"}"), bodies);
+            assertThrows(SnowraftException.class, () -> NumberPeriod.of(""));
+            assertThrows(SnowraftException.class, () -> invoices.textsOf(NumberPeriod.of("2026-10"), 1001));
+        }
+    }
+
+    @Test
     void connectionThatTheMemberClosedIsReplaced() throws Exception {
         try (FakeMember member = new FakeMember(r -> {
             String answer = new FakeCluster().answer(r);

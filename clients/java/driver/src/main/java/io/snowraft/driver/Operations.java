@@ -7,6 +7,7 @@ import io.snowraft.client.Generator;
 import io.snowraft.client.GeneratorOptions;
 import io.snowraft.client.BufferOptions;
 import io.snowraft.client.LaneStatus;
+import io.snowraft.client.NumberPeriod;
 import io.snowraft.client.Numbers;
 import io.snowraft.client.SequenceMode;
 import io.snowraft.client.SequenceReset;
@@ -209,6 +210,7 @@ final class Operations {
         spec = args.has("format") ? spec.format(args.text("format")) : spec;
         spec = args.has("reset") ? spec.reset(SequenceReset.valueOf(args.text("reset").toUpperCase(Locale.ROOT))) : spec;
         spec = args.has("year_starts") ? spec.yearStarts(args.text("year_starts")) : spec;
+        spec = args.has("late_ms") ? spec.late(Duration.ofMillis(args.number("late_ms", 0))) : spec;
         spec = args.has("zone") ? spec.timeZone(args.text("zone")) : spec;
         client(args).createSequence(args.text("sequence"), spec);
         return Map.of();
@@ -217,7 +219,13 @@ final class Operations {
     private Map<String, Object> numbers(Args args) {
         int count = args.count("count", 1);
         var sequence = client(args).sequence(args.text("sequence"));
-        Numbers n = args.has("request_id") ? sequence.takeOnce(args.text("request_id"), count) : sequence.take(count);
+        Numbers n;
+        if (args.has("period")) {
+            NumberPeriod period = NumberPeriod.of(args.text("period")).requestId(args.text("request_id", ""));
+            n = sequence.takeOf(args.has("from") ? period.from(args.number("from", 0)) : period, count);
+        } else {
+            n = args.has("request_id") ? sequence.takeOnce(args.text("request_id"), count) : sequence.take(count);
+        }
         Map<String, Object> ok = new LinkedHashMap<>();
         ok.put("first", Long.toString(n.first()));
         ok.put("count", (long) n.count());
