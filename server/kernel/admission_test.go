@@ -194,3 +194,26 @@ func TestIssuingNeedsAnAdmission(t *testing.T) {
 		})
 	}
 }
+
+// Only a caller that may change a sequence states the end of a period, over every protocol.
+func TestStatedEndsNeedARight(t *testing.T) {
+	t.Parallel()
+	for scope, may := range map[trust.Scope]bool{"seq:read:orders": false, "seq:admin:orders": true} {
+		s, secret := &source{}, trust.NewTokenSecret()
+		k := kernel.New(kernel.Config{})
+		k.Source = s
+		table := &tokens{record: &trust.Record{ID: 1, Hash: trust.HashTokenSecret(secret), Scopes: []trust.Scope{"seq:next:orders", scope}}}
+		p, err := trust.NewAuthorizer(table).Authenticate(t.Context(), trust.Token{ID: 1, Secret: secret}.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := trust.WithPrincipal(t.Context(), p)
+		if _, err := k.NextOf(ctx, "orders", 1, kernel.PeriodRequest{Period: "2026-10"}); err != nil {
+			t.Errorf("%s: numbers of a period: %v", scope, err)
+		}
+		_, err = k.NextOf(ctx, "orders", 1, kernel.PeriodRequest{Period: "2026-10", From: new(int64(5))})
+		if denied := err != nil && rpc.FromError(err).Reason == rpc.PermissionDenied; denied == may || may && err != nil || !may && s.calls > 1 {
+			t.Errorf("%s: a stated end: %v after %d calls of the source", scope, err, s.calls)
+		}
+	}
+}
