@@ -34,7 +34,7 @@ func TestAnswers(t *testing.T) {
 		{"layout get orders", &snowraftv1.GetLayoutRequest{Name: "orders"}},
 		{"layout list", &snowraftv1.ListLayoutsRequest{PageSize: 1000}},
 		{"worker list", &snowraftv1.ListWorkersRequest{Layout: "default", PageSize: 1000, PageToken: "more"}},
-		{"top -n 1", &snowraftv1.GetOverviewRequest{}},
+		{"top -n 1", &snowraftv1.ListTemplatesRequest{PageSize: 1000}},
 		{"status", &snowraftv1.GetStatusRequest{}},
 		{"events", &snowraftv1.ListEventsRequest{PageSize: 50}},
 		{"events --kind denial --member b -n 7", &snowraftv1.ListEventsRequest{
@@ -149,6 +149,8 @@ func TestAnswers(t *testing.T) {
 		}},
 		{"template resume invoices/* --start 5000", &snowraftv1.ResumeTemplateRequest{Pattern: "invoices/*", Start: 5000}},
 		{"seq last countdown", &snowraftv1.GetLastRequest{Sequence: "countdown"}},
+		{"template list", &snowraftv1.ListTemplatesRequest{PageSize: 1000}},
+		{"backfill list orders", &snowraftv1.ListBackfillsRequest{Layout: "orders", PageSize: 1000}},
 	} {
 		args := append([]string{"--addr", f.Address}, strings.Fields(c.line)...)
 		f.Restart()

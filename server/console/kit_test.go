@@ -143,11 +143,12 @@ func healthy() *snowraftv1.Overview {
 
 // rig is a console over a fake cluster.
 type rig struct {
-	t       *testing.T
-	cluster *cluster
-	ids     *ids
-	layouts *layouts
-	console *console.Console
+	t         *testing.T
+	cluster   *cluster
+	ids       *ids
+	layouts   *layouts
+	documents *documents
+	console   *console.Console
 }
 
 func newRig(t *testing.T, change ...func(*console.Config)) *rig {
@@ -160,6 +161,11 @@ func newRig(t *testing.T, change ...func(*console.Config)) *rig {
 	snowraftv1.RegisterIdServiceServer(g, r.ids)
 	snowraftv1.RegisterLayoutServiceServer(g, r.layouts)
 	snowraftv1.RegisterWorkerServiceServer(g, workers{})
+	r.documents = &documents{}
+	snowraftv1.RegisterBackfillServiceServer(g, backfills{})
+	snowraftv1.RegisterSequenceServiceServer(g, sequences{documents: r.documents})
+	snowraftv1.RegisterReservationServiceServer(g, reservations{documents: r.documents})
+	snowraftv1.RegisterTemplateServiceServer(g, templates{})
 	go g.Serve(l)
 	t.Cleanup(g.Stop) // after the console has closed
 	conn, err := grpc.NewClient("passthrough:///test", grpc.WithTransportCredentials(insecure.NewCredentials()),

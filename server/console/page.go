@@ -31,6 +31,8 @@ type page struct {
 	load func(ctx context.Context, api *API, in *input) (any, error)
 	// bare means that the page has no place in the navigation and never changes.
 	bare bool
+	// within is the page that leads to this one, which has no place of its own in the navigation; nil if it has one.
+	within *page
 }
 
 // input is the information that a page shows.
@@ -42,7 +44,7 @@ type input struct {
 }
 
 // pages lists all pages, in the order of the navigation.
-var pages = []*page{nowPage, windowsPage, idPage, sequencesPage, eventsPage, runbookPage}
+var pages = []*page{nowPage, windowsPage, idPage, sequencesPage, sequencePage, templatesPage, eventsPage, runbookPage}
 
 // scopes returns the rights that all pages together need.
 func scopes() (all []trust.Scope) {

@@ -44,10 +44,18 @@ type pager struct {
 
 // newPager returns the links of a page that begins after a page token. next is the token of the next page.
 func newPager(path string, fields map[string]string, after, next string) pager {
+	return pagerBy("after", path, fields, after, next)
+}
+
+// pagerBy is newPager for a page with several lists. key is the field of the query with the page token of this list.
+func pagerBy(key, path string, fields map[string]string, after, next string) pager {
 	p := pager{After: after != "", First: link(path, fields)}
 	if next != "" {
 		fields = maps.Clone(fields)
-		fields["after"] = next
+		if fields == nil {
+			fields = make(map[string]string)
+		}
+		fields[key] = next
 		p.Next = link(path, fields)
 	}
 	return p

@@ -79,7 +79,17 @@ func (p place) parse() (*template.Template, error) {
 func (p *page) Name() string  { return p.name }
 func (p *page) Path() string  { return p.path }
 func (p *page) Title() string { return p.title }
-func (p *page) Bare() bool    { return p.bare }
+
+// Listed reports whether the navigation has the page.
+func (p *page) Listed() bool { return !p.bare && p.within == nil }
+
+// Place returns the path of the navigation that leads to the page.
+func (p *page) Place() string {
+	if p.within != nil {
+		return p.within.path
+	}
+	return p.path
+}
 
 func (p *page) Scopes() []trust.Scope { return p.scopes }
 

@@ -32,6 +32,7 @@ type windows struct {
 	Used, Capacity string
 	Rows           []window
 	Command        string
+	Past           *past // nil if the layout has none
 	pager
 }
 
@@ -65,6 +66,9 @@ func loadWindows(ctx context.Context, api *API, in *input) (any, error) {
 	w.pager = newPager(windowsPath, map[string]string{"layout": in.query.Get("layout")}, after, resp.GetNextPageToken())
 	if w.Layout != snowflake.Default().Name() {
 		w.Command += " --layout " + shell(w.Layout)
+	}
+	if w.Past, err = pastOf(ctx, api, w.Layout, in.query); err != nil {
+		return nil, err
 	}
 	return w, nil
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -150,4 +151,60 @@ func ago(ms int64) string {
 		return "in " + span(ms)
 	}
 	return "now"
+}
+
+// titled returns a word with a capital letter.
+func titled(word string) string {
+	if word == "" {
+		return unknown
+	}
+	return strings.ToUpper(word[:1]) + word[1:]
+}
+
+// argument returns a name as an argument of a command.
+func argument(name string) string {
+	if strings.HasPrefix(name, "-") {
+		return "-- " + shell(name)
+	}
+	return shell(name)
+}
+
+// plural returns a noun in the number that fits a count.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+// percent returns a part as a percentage that is 0 or 100 only if it is that exactly.
+func percent(part float64) string {
+	switch p := 100 * part; {
+	case p <= 0:
+		return "0 %"
+	case p < 0.1:
+		return "< 0.1 %"
+	case p > 99.9 && p < 100:
+		return "> 99.9 %"
+	case p < 10, p > 99 && p < 100:
+		return strconv.FormatFloat(p, 'f', 1, 64) + " %"
+	default:
+		return strconv.FormatFloat(min(p, 100), 'f', 0, 64) + " %"
+	}
+}
+
+// grouped returns a number with spaces between groups of three digits.
+func grouped(number string) string {
+	sign := ""
+	if strings.HasPrefix(number, "-") {
+		sign, number = "−", number[1:]
+	}
+	var b strings.Builder
+	for i, c := range number {
+		if i > 0 && (len(number)-i)%3 == 0 {
+			b.WriteRune('\u202f') // narrow space without a line break
+		}
+		b.WriteRune(c)
+	}
+	return sign + cmp.Or(b.String(), unknown)
 }

@@ -61,8 +61,9 @@ func TestPagesFitTheirScreens(t *testing.T) {
 	if _, err := m.numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "orders"}}); err != nil {
 		t.Fatal(err)
 	}
+	m.number(t)
 	b := newTab(t)
-	for _, path := range append(b.paths(m), "/docs") {
+	for _, path := range append(b.paths(m), "/console/sequence?name=invoices", "/console/windows?layout=legacy", "/docs") {
 		for _, width := range []int64{360, 768, 1000, 1280, 1920} {
 			for _, theme := range []string{"light", "dark"} {
 				b.shape(width, theme)

@@ -34,6 +34,7 @@ func TestScreenshots(t *testing.T) {
 		t.Skip("make screenshots runs it")
 	}
 	members := startCluster(t, 3)
+	members[0].number(t)
 	use(t, members)
 	b := newTab(t)
 	b.shape(1280, "light")
@@ -54,6 +55,8 @@ func TestScreenshots(t *testing.T) {
 		}
 		b.picture(t, chromedp.FullScreenshot(100), "console-"+cmp.Or(path[strings.LastIndex(path, "/")+1:], "now"))
 	}
+	b.open(members[0].consoleOf() + "console/sequence?name=invoices")
+	b.picture(t, chromedp.FullScreenshot(100), "console-sequence")
 	b.shape(360, "dark")
 	b.open(members[0].consoleOf())
 	b.picture(t, chromedp.CaptureScreenshot(), "console-now-phone")
@@ -76,7 +79,7 @@ func use(t *testing.T, members []*member) {
 	const strict, relaxed = snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED
 	for _, spec := range []*snowraftv1.Sequence{
 		{Name: "orders", Mode: relaxed},
-		{Name: "invoices", Mode: strict, Max: new(int64(999_999)), Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY},
+		{Name: "deliveries", Mode: strict, Max: new(int64(999_999)), Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY},
 		{Name: "parcels/2026", Mode: relaxed, Max: new(int64(9_999_999))},
 		{Name: "tickets", Mode: strict, Max: new(int64(100_000))},
 	} {
@@ -84,7 +87,7 @@ func use(t *testing.T, members []*member) {
 			t.Fatal(err)
 		}
 	}
-	for name, count := range map[string]uint32{"tickets": 94_000, "invoices": 120_000} {
+	for name, count := range map[string]uint32{"tickets": 94_000, "deliveries": 120_000} {
 		if _, err := members[0].numbers.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: name, Count: count}); err != nil {
 			t.Fatal(err)
 		}

@@ -23,11 +23,17 @@ const (
 // errDone reports that all requested overviews were shown.
 var errDone = errors.New("done")
 
-// display shows overviews.
+// scene is the content of a view.
+type scene struct {
+	*snowraftv1.Overview
+	documents
+}
+
+// display shows scenes.
 type display interface {
-	show(o *snowraftv1.Overview) error
+	show(now scene) error
 	// cut reports why no overview follows the last one. The display may keep showing the last one.
-	cut(last *snowraftv1.Overview, why string) error
+	cut(last scene, why string) error
 }
 
 // follower shows the overviews that members send. It follows one member at a time.
@@ -35,7 +41,16 @@ type follower struct {
 	remote  *cli.Remote
 	display display
 	last    *snowraftv1.Overview
-	left    int // overviews to show; negative: no limit
+	left    int     // overviews to show; negative: no limit
+	reader  *reader // nil if the display shows no documents
+}
+
+// scene returns the newest content of the view.
+func (f *follower) scene() scene {
+	if f.reader == nil {
+		return scene{Overview: f.last}
+	}
+	return scene{f.last, f.reader.newest()}
 }
 
 // follow shows overviews until ctx ends, all requested overviews were shown, or a member refuses.
@@ -51,7 +66,7 @@ func (f *follower) follow(ctx context.Context) error {
 			}
 			failed++
 			next := f.remote.Addresses[(i+1)%len(f.remote.Addresses)]
-			if err := f.display.cut(f.last, fmt.Sprintf("%s: %s; trying %s", address, rpc.Message(err), next)); err != nil {
+			if err := f.display.cut(f.scene(), fmt.Sprintf("%s: %s; trying %s", address, rpc.Message(err), next)); err != nil {
 				return err
 			}
 		}
@@ -79,6 +94,11 @@ func (f *follower) watch(ctx context.Context, address string, answered func()) e
 	defer r.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if f.reader != nil {
+		done := make(chan struct{})
+		go func() { defer close(done); f.reader.read(ctx, r) }()
+		defer func() { cancel(nil); <-done }() // no call may be in progress when r closes
+	}
 	timer := time.AfterFunc(min(r.Timeout, silence), func() { cancel(errors.New("no answer")) })
 	defer timer.Stop()
 	stream, err := r.Views.WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{})
@@ -94,7 +114,7 @@ func (f *follower) watch(ctx context.Context, address string, answered func()) e
 			continue // shown already
 		}
 		f.last = o
-		if err := f.display.show(f.last); err != nil {
+		if err := f.display.show(f.scene()); err != nil {
 			return showError{err}
 		}
 		if f.left--; f.left == 0 {

@@ -19,11 +19,11 @@ type lines struct {
 	errors io.Writer
 }
 
-func (l *lines) show(o *snowraftv1.Overview) error {
-	return l.out.Answer(&snowraftv1.GetOverviewResponse{Overview: o})
+func (l *lines) show(now scene) error {
+	return l.out.Answer(&snowraftv1.GetOverviewResponse{Overview: now.Overview})
 }
 
-func (l *lines) cut(last *snowraftv1.Overview, why string) error {
+func (l *lines) cut(last scene, why string) error {
 	_, err := io.WriteString(l.errors, "no view since "+clockOf(last.GetComposedAtMs())+" UTC: "+why+"\n")
 	return err
 }
@@ -35,11 +35,11 @@ type blocks struct {
 	begun bool
 }
 
-func (b *blocks) show(o *snowraftv1.Overview) error {
-	return b.print(view(o, "", b.width, b.out.Style))
+func (b *blocks) show(now scene) error {
+	return b.print(view(now, "", b.width, b.out.Style))
 }
 
-func (b *blocks) cut(last *snowraftv1.Overview, why string) error {
+func (b *blocks) cut(last scene, why string) error {
 	return b.print(wrap("No view since "+clockOf(last.GetComposedAtMs())+" UTC: "+why, b.width, b.out.Style.Red))
 }
 
@@ -140,17 +140,17 @@ func (s *screen) close() {
 	})
 }
 
-func (s *screen) show(o *snowraftv1.Overview) error { return s.draw(o, "") }
+func (s *screen) show(now scene) error { return s.draw(now, "") }
 
-func (s *screen) cut(last *snowraftv1.Overview, why string) error { return s.draw(last, why) }
+func (s *screen) cut(last scene, why string) error { return s.draw(last, why) }
 
 // draw overwrites the previous view with a single write.
-func (s *screen) draw(o *snowraftv1.Overview, cut string) error {
+func (s *screen) draw(now scene, cut string) error {
 	width, height, err := term.GetSize(int(s.out.Fd()))
 	if err != nil {
 		width, height = 80, 24
 	}
-	_, err = s.out.WriteString(frame(view(o, cut, width, s.style), height))
+	_, err = s.out.WriteString(frame(view(now, cut, width, s.style), height))
 	return err
 }
 

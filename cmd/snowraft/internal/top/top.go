@@ -55,6 +55,11 @@ func New(a *cli.App) *cobra.Command {
 members, their clocks, rates and lanes, and each problem with its remedy.
 The view follows changes at once. Press q or Ctrl-C to stop.
 
+If the caller may read all sequences, the view also has those that need attention: the
+oldest open reservations of gapless sequences, sequences and codes of which less than a
+tenth is left, and templates that are suspended or near their quota. JSON has none of them:
+see "snowraft seq list --sort open -o json".
+
 If the member that sends the view stops answering, the command reports since when, and
 connects to the next address. Without a terminal, it prints one view after another.
 Times are in UTC.`,
@@ -80,9 +85,10 @@ Times are in UTC.`,
 			return err
 		}
 		var d display
+		now, documented := scene{Overview: first.GetOverview()}, &reader{}
 		switch s := newScreen(a); {
 		case out.JSON:
-			d = &lines{out: out, errors: a.Stderr}
+			d, documented = &lines{out: out, errors: a.Stderr}, nil
 		case s == nil || count == 1:
 			d = &blocks{out: out, width: a.Columns()}
 		default:
@@ -93,10 +99,13 @@ Times are in UTC.`,
 			}
 			d = s
 		}
-		if err := d.show(first.GetOverview()); err != nil || count == 1 {
+		if count == 1 && documented != nil {
+			now.documents = readDocuments(ctx, r)
+		}
+		if err := d.show(now); err != nil || count == 1 {
 			return err
 		}
-		f := &follower{remote: r, display: d, last: first.GetOverview(), left: count - 1}
+		f := &follower{remote: r, display: d, last: now.Overview, left: count - 1, reader: documented}
 		return f.follow(ctx)
 	})
 }

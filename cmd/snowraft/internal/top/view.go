@@ -17,9 +17,10 @@ type line struct {
 	look func(string) string
 }
 
-// view returns an overview as lines of at most width columns; 0 means no limit. cut is the reason why the overview is old; empty
-// for a current overview.
-func view(o *snowraftv1.Overview, cut string, width int, s cli.Style) (all []line) {
+// view returns a scene as lines of at most width columns; 0 means no limit. cut is the reason why the scene is old; empty for a
+// current one.
+func view(now scene, cut string, width int, s cli.Style) (all []line) {
+	o := now.Overview
 	if cut != "" {
 		all = append(all, wrap("No view since "+clockOf(o.GetComposedAtMs())+" UTC: "+cut, width, s.Red)...)
 		all = append(all, line{})
@@ -42,6 +43,7 @@ func view(o *snowraftv1.Overview, cut string, width int, s cli.Style) (all []lin
 		all = append(all, line{})
 		all = append(all, lanes.lines(width, s)...)
 	}
+	all = append(all, now.lines(o.GetComposedAtMs(), width, s)...)
 	for i, f := range o.GetVerdict().GetFindings() {
 		if i == 0 {
 			all = append(all, line{})

@@ -29,7 +29,7 @@ func overview(members int) *snowraftv1.Overview {
 func TestViewFitsTheWidth(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1, 10, 30, 40, 60, 80, 120, 300} {
-		all := view(overview(3), "b:7700: no answer", width, cli.Style{})
+		all := view(scene{Overview: overview(3)}, "b:7700: no answer", width, cli.Style{})
 		for _, l := range all {
 			if n := utf8.RuneCountInString(l.text); n > width {
 				t.Errorf("width %d: a line of %d: %q", width, n, l.text)
@@ -42,7 +42,7 @@ func TestViewFitsTheWidth(t *testing.T) {
 			}
 		}
 	}
-	if got := text(view(overview(1), "", 0, cli.Style{}), "\n"); !strings.Contains(got, strings.Repeat("no ", 29)+"no\n") {
+	if got := text(view(scene{Overview: overview(1)}, "", 0, cli.Style{}), "\n"); !strings.Contains(got, strings.Repeat("no ", 29)+"no\n") {
 		t.Errorf("without a width, the problem is cut:\n%s", got)
 	}
 }
@@ -52,7 +52,7 @@ func TestViewOfAMemberThatIsDown(t *testing.T) {
 	t.Parallel()
 	o := overview(2)
 	o.Members[0].Answers, o.Members[0].Down, o.Members[0].ServesUntilAtMs = false, true, 0
-	for l := range strings.SplitSeq(text(view(o, "", 0, cli.Style{}), "\n"), "\n") {
+	for l := range strings.SplitSeq(text(view(scene{Overview: o}, "", 0, cli.Style{}), "\n"), "\n") {
 		if strings.HasPrefix(l, "mémber-0") && (!strings.Contains(l, " down ") || strings.Contains(l, "14:18")) {
 			t.Errorf("the line of a member that is down: %q", l)
 		}
@@ -68,7 +68,7 @@ func TestViewOfAMemberThatHasNotAnswered(t *testing.T) {
 	m := o.GetMembers()[0]
 	m.Answers, m.SeenAtMs, m.Member.Alive = false, 0, true
 	seen := func() string {
-		for l := range strings.SplitSeq(text(view(o, "", 0, cli.Style{}), "\n"), "\n") {
+		for l := range strings.SplitSeq(text(view(scene{Overview: o}, "", 0, cli.Style{}), "\n"), "\n") {
 			if strings.HasPrefix(l, "mémber-0") {
 				return l
 			}
@@ -88,7 +88,7 @@ func TestViewOfAMemberThatHasNotAnswered(t *testing.T) {
 func TestFrameFitsTheHeight(t *testing.T) {
 	t.Parallel()
 	for _, height := range []int{2, 10, 24, 1000} {
-		got := frame(view(overview(30), "", 80, cli.Style{Colours: true}), height)
+		got := frame(view(scene{Overview: overview(30)}, "", 80, cli.Style{Colours: true}), height)
 		if !strings.HasPrefix(got, home) || !strings.HasSuffix(got, rest) {
 			t.Errorf("height %d: the frame is %q", height, got)
 		}

@@ -53,6 +53,12 @@ var answers = map[string]proto.Message{
 			Fate: snowraftv1.NumberFate_NUMBER_FATE_CONFIRMED, ReservedAtMs: 1792418538000, Holder: "open",
 		},
 	}},
+	"ListTemplates": &snowraftv1.ListTemplatesResponse{Templates: []*snowraftv1.Template{
+		{Pattern: "invoices/*", Settings: &snowraftv1.Sequence{
+			Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_YEARLY, Format: "INV-{name:2}-{date:yyyy}-{seq:05}",
+		}, Quota: 100, Sequences: 95},
+		{Pattern: "shops/*/orders", Settings: &snowraftv1.Sequence{Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, Description: "orders of each shop"}, Suspended: true},
+	}},
 	"ConfirmNumbers":   &snowraftv1.ConfirmNumbersResponse{},
 	"VoidNumbers":      &snowraftv1.VoidNumbersResponse{},
 	"TakeNumbers":      &snowraftv1.TakeNumbersResponse{},
