@@ -149,7 +149,6 @@ func TestAnswers(t *testing.T) {
 		}},
 		{"template resume invoices/* --start 5000", &snowraftv1.ResumeTemplateRequest{Pattern: "invoices/*", Start: 5000}},
 		{"seq last countdown", &snowraftv1.GetLastRequest{Sequence: "countdown"}},
-		{"template list", &snowraftv1.ListTemplatesRequest{PageSize: 1000}},
 		{"backfill list orders", &snowraftv1.ListBackfillsRequest{Layout: "orders", PageSize: 1000}},
 	} {
 		args := append([]string{"--addr", f.Address}, strings.Fields(c.line)...)

@@ -38,7 +38,7 @@ var answers = map[string]proto.Message{
 	}},
 	"CreateTemplate": &snowraftv1.CreateTemplateResponse{Template: template},
 	"GetTemplate":    &snowraftv1.GetTemplateResponse{Template: template},
-	"ListTemplates":  &snowraftv1.ListTemplatesResponse{Templates: []*snowraftv1.Template{template}},
+	"ListTemplates":  &snowraftv1.ListTemplatesResponse{Templates: []*snowraftv1.Template{template, suspended}},
 	"UpdateTemplate": &snowraftv1.UpdateTemplateResponse{Template: template},
 	"DeleteTemplate": &snowraftv1.DeleteTemplateResponse{},
 	"ResumeTemplate": &snowraftv1.ResumeTemplateResponse{Template: template},
@@ -52,12 +52,6 @@ var answers = map[string]proto.Message{
 			Key: "order-1002", Number: 18, Text: "INV-2026-00018", Period: "2026-01-01", Reservation: 5648, Attempt: 1,
 			Fate: snowraftv1.NumberFate_NUMBER_FATE_CONFIRMED, ReservedAtMs: 1792418538000, Holder: "open",
 		},
-	}},
-	"ListTemplates": &snowraftv1.ListTemplatesResponse{Templates: []*snowraftv1.Template{
-		{Pattern: "invoices/*", Settings: &snowraftv1.Sequence{
-			Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_YEARLY, Format: "INV-{name:2}-{date:yyyy}-{seq:05}",
-		}, Quota: 100, Sequences: 95},
-		{Pattern: "shops/*/orders", Settings: &snowraftv1.Sequence{Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, Description: "orders of each shop"}, Suspended: true},
 	}},
 	"ConfirmNumbers":   &snowraftv1.ConfirmNumbersResponse{},
 	"VoidNumbers":      &snowraftv1.VoidNumbersResponse{},

@@ -20,6 +20,12 @@ var template = &snowraftv1.Template{
 	},
 }
 
+// suspended is a template that a restore suspended.
+var suspended = &snowraftv1.Template{
+	Pattern: "shops/*/orders", Sequences: 12, Suspended: true,
+	Settings: &snowraftv1.Sequence{Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, Description: "orders of each shop"},
+}
+
 // applied holds the outcomes of an application, one per page.
 var applied = []*snowraftv1.ApplyTemplateResponse{
 	{Sequences: []*snowraftv1.AppliedSequence{{Name: "invoices/acme", Fields: []string{"max", "format"}}}, NextPageToken: "invoices/acme", Generation: 12},
