@@ -394,6 +394,7 @@ GRPC = b"\x00\x00\x12\x04\x00\x00\x00\x00\x00"
 )
 def test_port_of_something_else(answer: Any, text: str) -> None:
     calls: list[Callable[[Client], object]] = [lambda c: c.next_id(), lambda c: c.sequence("s").set_next(5)]
+    waits: list[Callable[[Client], object]] = [lambda c: c.generator().ready(3600), lambda c: c.buffer().ready(3600)]
     with Member(lambda _: answer, last=True) as member:
         for call in calls:
             with Client(member.address) as client:  # with a connection that the member has not closed yet
@@ -401,6 +402,10 @@ def test_port_of_something_else(answer: Any, text: str) -> None:
             assert (error.reason, error.retry, error.unknown) == ("UNAVAILABLE", False, False)
             assert str(error) == f"snowraft: {member.address}: {text} [UNAVAILABLE]"
         assert len(member.paths()) == 2
+        for wait in waits:
+            with Client(member.address) as client:
+                error = reason(lambda: wait(client))
+            assert error.reason == "UNAVAILABLE" and text in str(error)
 
 
 def test_wrong_port_is_left_for_a_right_one() -> None:

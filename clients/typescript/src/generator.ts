@@ -297,7 +297,8 @@ export class Generator {
 
   /**
    * Waits until the generator can issue, for at most the time limit, by default that of the client. It fails at once if waiting
-   * does not help, such as with UNKNOWN_LAYOUT and PERMISSION_DENIED; otherwise with the reason when the time has passed.
+   * does not help, such as with UNKNOWN_LAYOUT and PERMISSION_DENIED, or if no address is that of a member; otherwise with the reason
+   * when the time has passed.
    */
   async ready(options: CallOptions = {}): Promise<void> {
     const deadline = performance.now() + timeoutOf(options, this.#caller.timeoutMs);
@@ -363,7 +364,7 @@ export class Generator {
   }
 }
 
-const hopeless = new Set(["CLOSED", "SET_BACK", "UNKNOWN_LAYOUT", "TIME_EXHAUSTED", "INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED"]);
+const hopeless = new Set(["CLOSED", "SET_BACK", "UNKNOWN_LAYOUT", "TIME_EXHAUSTED", "INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED", "PIN_MISMATCH"]);
 
 /** isHopeless reports whether waiting does not help. A member that could not be reached, or is none, says so by retry. */
 function isHopeless(problem: SnowraftError): boolean {

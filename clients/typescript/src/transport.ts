@@ -128,7 +128,7 @@ function strangerOf(error: Error, sent: boolean): string | undefined {
       return speaksGrpc;
     case "EPROTO":
     case "ERR_SSL_WRONG_VERSION_NUMBER":
-      return "the server speaks no TLS; remove the pin and the CA, or secure the cluster";
+      return "the port does not speak TLS; remove the pin and the CA, or check the address";
     default:
       return undefined;
   }

@@ -54,6 +54,7 @@ for (const [what, bytes, message] of strangers) {
     await assert.rejects(open([stranger]).nextId(), expected);
     await assert.rejects(open([stranger]).sequence("s").setNext(1n), expected);
     await assert.rejects(open([stranger]).generator().ready(), expected);
+    await assert.rejects(open([stranger]).buffer().ready(), expected);
     const member = await FakeMember.start({ "/v1/ids:generate": idsFrom(1n) });
     await open([stranger, member.address]).nextId();
   });
@@ -69,7 +70,7 @@ test("a port for gRPC with TLS is refused at once", async () => {
 test("TLS to a port without it is refused at once", async () => {
   const address = await saying(http("400 Bad Request", ""));
   const { pin } = authority("0123456789abcdef");
-  await assert.rejects(open([address], { pin }).nextId(), { reason: "UNAVAILABLE", retry: false, message: /speaks no TLS/ });
+  await assert.rejects(open([address], { pin }).nextId(), { reason: "UNAVAILABLE", retry: false, message: /does not speak TLS/ });
 });
 
 test("if no member can be reached, the error names the addresses, the cause and what to check", async () => {

@@ -169,7 +169,7 @@ test("bytes that are no TLS, in the place of an answer, do not show that nothing
   assert.equal(server.reads.length, 1);
   const clear = await peer((_, socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
   await assert.rejects(
-    transport(trustOf({ pin: ca.pin })).send(clear.address, request("/a")), failure(/speaks no TLS/, { sent: false, wrongPort: true }));
+    transport(trustOf({ pin: ca.pin })).send(clear.address, request("/a")), failure(/does not speak TLS/, { sent: false, wrongPort: true }));
 });
 
 test("a server that sent an interim answer speaks HTTP, whatever it sends later", async () => {

@@ -101,6 +101,7 @@ test("no request and no token leave on a connection whose pin is not verified", 
     const client = open(`127.0.0.1:${(server.address() as AddressInfo).port}`, { token, pin: mine.pin });
     try {
       await assert.rejects(client.nextId(), { reason: "PIN_MISMATCH", retry: false, unknown: false });
+      await assert.rejects(client.generator().ready({ timeoutMs: 3_600_000 }), { reason: "PIN_MISMATCH" });
     } catch (error) {
       accepted.forEach((socket) => socket.destroy());
       throw error;

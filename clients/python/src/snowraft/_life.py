@@ -69,7 +69,7 @@ class Life:
     def missing(self) -> Outlook:
         """Returns the outlook of a generator without lanes. Requires the lock."""
         problem = self._problem
-        if problem and problem.reason in reasons.LASTING:
+        if problem and problem._lasts():
             return Outlook(error=problem)
         return Outlook(grant=True, error=window_ended(0, problem))
 
@@ -123,7 +123,7 @@ class Life:
         """Notes the error of a try, after which others may follow. Raises an error if the generator is closed."""
         if self._stop.is_set():
             raise closed("generator")
-        if error.reason not in reasons.LASTING:  # another member may not have that problem
+        if not error._lasts():  # another member may not have that problem
             self._note(error)
 
     def _note(self, error: SnowraftError) -> None:

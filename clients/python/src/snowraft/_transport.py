@@ -199,7 +199,7 @@ def plain(error: OSError) -> str:
         return f"the certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
         if is_clear(error):
-            return "the server does not speak TLS; it may belong to an open cluster"
+            return "the port does not speak TLS; remove the pin and the CA, or check the address"
         return f"TLS: {(error.reason or 'handshake failed').replace('_', ' ').lower()}"
     if isinstance(error, socket.gaierror):
         return "no such host" if error.errno == socket.EAI_NONAME else "the host name cannot be resolved"

@@ -157,7 +157,7 @@ class Buffer:
                 first, self._starved = False, True
                 self._wake.set()
                 left = deadline - time.monotonic()
-                lasting = self._problem is not None and self._problem.reason in reasons.LASTING
+                lasting = self._problem is not None and self._problem._lasts()
                 if lasting or not waits or left <= 0:
                     raise self._gap()
                 self._changed.wait(left)
@@ -177,7 +177,7 @@ class Buffer:
                 if self._closed:
                     raise closed("buffer")
                 left = deadline - time.monotonic()
-                if left <= 0 or self._problem and self._problem.reason in reasons.LASTING:
+                if left <= 0 or self._problem and self._problem._lasts():
                     raise self._gap()
                 self._changed.wait(left)
 

@@ -65,6 +65,13 @@ class SnowraftError(Exception):
         named = not self.member or self.member in self.message
         return self.message if named else f"{self.member}: {self.message}"
 
+    def _lasts(self) -> bool:
+        """Reports whether waiting does not resolve it.
+
+        A member that cannot be reached may come up; a port of something else stays one.
+        """
+        return self.reason in reasons.LASTING or self.reason == reasons.UNAVAILABLE and not self.retry
+
     def copy(self, message: str = "", others: Sequence[SnowraftError] | None = None) -> SnowraftError:
         """Returns an equal error, with another message or other members if given.
 

@@ -293,14 +293,15 @@ class Generator:
         """Waits until an ID can be issued, for at most timeout seconds, by default the timeout of the client.
 
         It issues no ID. In a child after a fork, it starts to lease workers of its own. Raises SnowraftError: at once if
-        waiting does not help, as for UNKNOWN_LAYOUT and PERMISSION_DENIED, otherwise with the last reason.
+        waiting does not help, as for UNKNOWN_LAYOUT and PERMISSION_DENIED, or if no address is that of a member; otherwise
+        with the last reason.
         """
         limit = self._client.timeout if timeout is None else time_limit(timeout, zero=True)
         self._wake()
         deadline = time.monotonic() + limit
         while (error := self.problem()) is not None:
             left = deadline - time.monotonic()
-            if error.reason in reasons.LASTING or left <= 0:
+            if error._lasts() or left <= 0:
                 raise error.copy()
             with self._changed:
                 self._changed.wait(min(left, 0.01))

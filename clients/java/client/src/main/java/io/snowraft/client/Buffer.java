@@ -150,11 +150,7 @@ public final class Buffer implements Suspendable {
         if (closed || caller.isClosed()) {
             return Answers.closed("buffer");
         }
-        boolean lasting = problem != null && switch (problem.reason()) {
-            case CLOSED, UNKNOWN_LAYOUT, TIME_EXHAUSTED, INVALID_ARGUMENT, UNAUTHENTICATED, PERMISSION_DENIED, PIN_MISMATCH, SET_BACK -> true;
-            default -> false;
-        };
-        if (lasting) {
+        if (problem != null && problem.isLasting()) {
             return problem.copy();
         }
         if (!late && !options.failFast()) {

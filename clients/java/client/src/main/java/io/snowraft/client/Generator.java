@@ -124,7 +124,7 @@ public final class Generator implements Suspendable {
         boolean first;
         lock.lock();
         try {
-            if (closed || life != mine || isLasting(e)) { // another member may not have a lasting problem
+            if (closed || life != mine || e.isLasting()) { // another member may not have a lasting problem
                 return;
             }
             first = problem == null;
@@ -218,20 +218,12 @@ public final class Generator implements Suspendable {
             return Answers.closed("generator");
         } else if (issuer != null) {
             return null;
-        } else if (problem != null && isLasting(problem)) {
+        } else if (problem != null && problem.isLasting()) {
             return problem;
         }
         String text = "no window was granted yet" + (problem == null ? "" : ": " + problem.text());
         return new SnowraftException(Reason.WINDOW_ENDED, Reason.WINDOW_ENDED.name(), text, "", Duration.ofMillis(500), true,
                 false, null);
-    }
-
-    /** Reports whether waiting does not resolve a problem. */
-    private static boolean isLasting(SnowraftException e) {
-        return switch (e.reason()) {
-            case CLOSED, UNKNOWN_LAYOUT, TIME_EXHAUSTED, INVALID_ARGUMENT, UNAUTHENTICATED, PERMISSION_DENIED, PIN_MISMATCH, SET_BACK -> true;
-            default -> false;
-        };
     }
 
     /** Returns why no ID could be issued within a tick; empty if one could. It issues none, and does not wait. */
@@ -247,7 +239,7 @@ public final class Generator implements Suspendable {
 
     /**
      * Waits until an ID could be issued, for at most the given time. It fails at once if waiting does not help, such as with
-     * {@link Reason#UNKNOWN_LAYOUT} and {@link Reason#PERMISSION_DENIED}. It issues no ID.
+     * {@link Reason#UNKNOWN_LAYOUT} and {@link Reason#PERMISSION_DENIED}, or if no address is that of a member. It issues no ID.
      */
     public void ready(Duration limit) {
         Deadline deadline = Deadline.after(limit);
@@ -256,7 +248,7 @@ public final class Generator implements Suspendable {
             if (missing.isEmpty()) {
                 return;
             }
-            if (isLasting(missing.get()) || deadline.passed()) {
+            if (missing.get().isLasting() || deadline.passed()) {
                 throw missing.get().copy();
             }
             try {

@@ -82,6 +82,15 @@ public final class SnowraftException extends RuntimeException {
         return unknown;
     }
 
+    /** Reports whether waiting does not resolve it. A member that cannot be reached may come up; a port of something else stays one. */
+    boolean isLasting() {
+        return switch (reason) {
+            case CLOSED, UNKNOWN_LAYOUT, TIME_EXHAUSTED, INVALID_ARGUMENT, UNAUTHENTICATED, PERMISSION_DENIED, PIN_MISMATCH, SET_BACK -> true;
+            case UNAVAILABLE -> !retry;
+            default -> false;
+        };
+    }
+
     /** Returns a copy with the stack of the present thread, for a caller that shared the call of another thread. */
     SnowraftException copy() {
         return new SnowraftException(reason, reasonName, text, member, retryAfter, retry, unknown, getCause());

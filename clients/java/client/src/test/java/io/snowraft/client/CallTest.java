@@ -145,7 +145,8 @@ class CallTest {
         for (Map.Entry<String, String> t : texts.entrySet()) {
             try (FakeMember port = new FakeMember(r -> t.getKey());
                     SnowraftClient client = SnowraftClient.builder().addresses(port.address()).timeout(LIMIT).build()) {
-                for (Executable call : List.<Executable>of(() -> client.createSequence("s", SequenceSpec.of()), () -> client.sequence("s").setNext(5, false))) {
+                for (Executable call : List.<Executable>of(() -> client.createSequence("s", SequenceSpec.of()), () -> client.sequence("s").setNext(5, false),
+                        () -> client.generator().ready(LIMIT), () -> client.buffer(10).ready(LIMIT))) {
                     SnowraftException e = assertThrows(SnowraftException.class, call);
                     assertEquals("snowraft: " + port.address() + ": " + t.getValue() + " [UNAVAILABLE]", e.getMessage());
                     assertEquals(Reason.UNAVAILABLE, e.reason());

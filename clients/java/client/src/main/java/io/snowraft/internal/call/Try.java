@@ -105,7 +105,7 @@ final class Try {
                         + "replaced, use its new pin or CA (see \"snowraft secret list\")", member.toString(), true);
             }
         }
-        return isClear(e) ? Failure.wrongPort("the port does not speak TLS; remove pin and CA, or check the address", member.toString())
+        return isClear(e) ? Failure.wrongPort("the port does not speak TLS; remove the pin and the CA, or check the address", member.toString())
                 : Failure.local(Reason.UNAVAILABLE, explain(e), member.toString(), true);
     }
 
