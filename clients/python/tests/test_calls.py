@@ -141,6 +141,19 @@ def test_members_are_learned_and_the_leader_preferred() -> None:
             assert len(a.of("/v1/sequences:next")) == before
 
 
+def test_hooks_that_raise_have_no_effect() -> None:
+    heard = list[Any]()
+
+    def fail(event: Any) -> None:
+        heard.append(event)
+        raise KeyError("label")
+
+    answer = lambda call: numbers(1, 1) if call.path == "/v1/sequences:next" else one_id(call)
+    with Member(answer) as member, Client(member.address, hooks=Hooks(on_try=fail, on_batch=fail)) as client:
+        assert (client.next_id(), client.sequence("orders").next()) == (1, 1)
+    assert {type(event) for event in heard} == {Try, Batch}
+
+
 def test_concurrent_callers_share_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_coalescer, "OVERDUE", 60)  # no call begins because another one is slow
     gate, batches = threading.Event(), list[Batch]()

@@ -23,7 +23,7 @@ from ._running import time_limit
 from ._standing import Standing
 from ._tls import Secured, Trust
 from .errors import SnowraftError, malformed
-from .hooks import Hooks, Try
+from .hooks import Hooks, Try, report
 
 T = TypeVar("T")
 
@@ -154,8 +154,7 @@ class Core:
             raise
         finally:
             self.standing.end(address)
-            if self.hooks.on_try:
-                self.hooks.on_try(Try(method.path, address, time.monotonic() - began, error))
+            report(self.hooks.on_try, Try(method.path, address, time.monotonic() - began, error))
 
     def _exchange(
         self, method: Method, path: str, content: bytes | None, address: str, until: float, others: bool

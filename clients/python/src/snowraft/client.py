@@ -25,7 +25,7 @@ from .clock import Clock, SystemClock
 from .errors import SnowraftError, check_count, closed, invalid
 from .generator import Generator
 from .hooks import Batch as BatchInfo
-from .hooks import Hooks
+from .hooks import Hooks, report
 from .layout import Layout
 from .sequence import Sequence
 
@@ -139,8 +139,7 @@ class Client:
         self._news.set()
 
     def _report(self, batch: Batch[Any]) -> None:
-        if self._core.hooks.on_batch:
-            self._core.hooks.on_batch(BatchInfo(batch.callers, batch.count, batch.error))
+        report(self._core.hooks.on_batch, BatchInfo(batch.callers, batch.count, batch.error))
 
     def next_id(self, layout: str = "default", *, after: int = 0, timeout: float | None = None) -> int:
         """Returns one ID. IDs of different calls are in no order; with ``after``, it is greater than that ID."""

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from .errors import SnowraftError
+
+log = logging.getLogger("snowraft")
+
+E = TypeVar("E")
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,19 @@ class Batch:
 
 @dataclass(frozen=True)
 class Hooks:
-    """Functions that a client calls. They must be fast, and may run in several threads at once."""
+    """Functions that a client calls. They must be fast, and may run in several threads at once.
+
+    What they raise is logged, and has no effect on the call that they hear of.
+    """
 
     on_try: Callable[[Try], None] | None = None
     on_batch: Callable[[Batch], None] | None = None
+
+
+def report(hook: Callable[[E], None] | None, event: E) -> None:
+    """Calls a hook, if there is one."""
+    if hook:
+        try:
+            hook(event)
+        except Exception:
+            log.exception("hook failed")

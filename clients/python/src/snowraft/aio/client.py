@@ -20,7 +20,7 @@ from ..client import Client as SyncClient
 from ..clock import Clock
 from ..errors import SnowraftError, check_count, closed, invalid
 from ..hooks import Batch as BatchInfo
-from ..hooks import Hooks
+from ..hooks import Hooks, report
 from ..layout import Layout
 from ._coalescer import AsyncCoalescer
 from ._memory import Blocks, Buffer, Generator
@@ -103,8 +103,7 @@ class Client:
             broken = self._news
 
     def _report(self, batch: Batch[Any]) -> None:
-        if self._core.hooks.on_batch:
-            self._core.hooks.on_batch(BatchInfo(batch.callers, batch.count, batch.error))
+        report(self._core.hooks.on_batch, BatchInfo(batch.callers, batch.count, batch.error))
 
     async def next_id(self, layout: str = "default", *, after: int = 0, timeout: float | None = None) -> int:
         """Returns one ID."""
