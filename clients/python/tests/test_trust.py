@@ -6,6 +6,7 @@ import asyncio
 import datetime
 import ssl
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,6 +140,17 @@ def test_ca_of_a_cluster_is_a_pin(kind: str) -> None:
     with Member(serving(OTHERS.pem), OTHERS.server()) as member:
         assert refused(kind, member.address, token=TOKEN, ca=OURS.pem).reason == "PIN_MISMATCH"
         assert not tokens(member)
+
+
+@both
+def test_ca_comes_from_a_file(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "ca.pem"
+    file.write_text(OURS.pem)
+    with Member(one_id, OURS.server()) as member:
+        assert next_id(kind, member.address, ca=file) == 1
+        with pytest.raises(SnowraftError, match="CA file cannot be read: .*nope.pem") as raised:
+            next_id(kind, member.address, ca=tmp_path / "nope.pem")
+        assert raised.value.reason == "INVALID_ARGUMENT"
 
 
 @both

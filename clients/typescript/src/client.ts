@@ -70,7 +70,7 @@ export class Client {
   /** Throws a SnowraftError with the reason INVALID_ARGUMENT if an option is invalid. */
   constructor(options: ClientOptions) {
     if (options?.addresses === undefined) {
-      throw invalid("missing addresses; give the address of at least one member");
+      throw invalid('missing addresses; give the address of at least one member: new Client({ addresses: "127.0.0.1:7701" })');
     }
     checkNames(options, optionNames);
     const timeoutMs = timeoutOf(options, defaultTimeoutMs);

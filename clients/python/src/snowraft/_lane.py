@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Protocol
 
 from . import _reasons as reasons
@@ -407,13 +408,21 @@ def time_exhausted() -> SnowraftError:
 
 def window_ended(until_ms: int, cause: SnowraftError | None) -> SnowraftError:
     """Returns the error of a generator without a window."""
-    text = "no window was granted yet"
+    text = "no window was granted yet" if cause else "no window was granted yet; call ready() first"
     if until_ms:
-        text = f"the window ended at {until_ms} ms of Unix time" + (", and no new one was granted" if cause else "")
+        text = f"the window ended at {_moment(until_ms)}" + (", and no new one was granted" if cause else "")
     if cause:
         text += f": {cause._where()}"
     metadata = {"until_at_ms": str(until_ms)} if until_ms else {}
     return SnowraftError(text, reason=reasons.WINDOW_ENDED, retry=True, retry_after=0.5, metadata=metadata)
+
+
+def _moment(ms: int) -> str:
+    """Returns a time for people."""
+    try:
+        return datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError):  # after the year 9999
+        return f"{ms} ms of Unix time"
 
 
 def retry_at(error: SnowraftError) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from ._core import Core
 from ._running import time_limit
 from ._standing import Standing, parse_address
-from ._tls import trust
+from ._tls import CA, trust
 from .hooks import Hooks
 
 
@@ -19,7 +19,7 @@ class Options:
         self,
         addresses: str | Iterable[str],
         token: str | None,
-        ca: str | bytes | None,
+        ca: CA | None,
         pin: str | None,
         tls: ssl.SSLContext | bool | None,
         timeout: float,

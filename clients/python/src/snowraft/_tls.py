@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import ssl
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ._token import check_pin, encode, pin_of_token
+
+CA = str | bytes | os.PathLike[str]
+"""CAs in PEM, or the path of their file."""
 
 _MAX_PINS = 4  # their names must fit into one server name
 _AUTHORITY_SERIAL = "736E6F77"
@@ -86,7 +91,7 @@ class Trust:
         return True
 
 
-def trust(token: str | None, ca: str | bytes | None, pin: str | None, tls: ssl.SSLContext | bool | None) -> Trust:
+def trust(token: str | None, ca: CA | None, pin: str | None, tls: ssl.SSLContext | bool | None) -> Trust:
     """Returns the trust of a client. Raises ValueError if its options are wrong or cannot be combined."""
     of_token = pin_of_token(token) if token else ""
     if tls is not None:
@@ -94,6 +99,8 @@ def trust(token: str | None, ca: str | bytes | None, pin: str | None, tls: ssl.S
             raise ValueError("ca and pin cannot be combined with tls")
         context = tls if isinstance(tls, ssl.SSLContext) else ssl.create_default_context() if tls else None
         return Trust(token or "", context=context, clear=True)
+    if isinstance(ca, os.PathLike):
+        ca = _read(ca)
     certificates = _certificates(ca.encode("ascii") if isinstance(ca, str) else ca) if ca is not None else []
     if certificates and not all(_is_authority(der) for der in certificates):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -105,6 +112,13 @@ def trust(token: str | None, ca: str | bytes | None, pin: str | None, tls: ssl.S
     t = Trust(token or "", pins=sorted(pins)[:_MAX_PINS])
     t._trust(certificates)
     return t
+
+
+def _read(file: os.PathLike[str]) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as e:
+        raise ValueError(f"CA file cannot be read: {e}") from None
 
 
 def _base_context() -> ssl.SSLContext:

@@ -18,6 +18,7 @@ from ._methods import Method
 from ._options import Options
 from ._requests import SequenceInfo
 from ._threads import start
+from ._tls import CA
 from ._transport import Transport
 from .blocks import Blocks
 from .buffer import Buffer
@@ -42,7 +43,7 @@ class Client:
     :param addresses: HTTP addresses of two or three members, ``host:port`` (port 7701 by default of members), as a list or
         separated by commas. The client learns the others.
     :param token: API token of a secured cluster. If it ends with a pin, the client needs nothing else.
-    :param ca: CAs in PEM that verify the members. For the CA of a Snowraft cluster, names and dates do not count.
+    :param ca: CAs in PEM that verify the members, or a ``pathlib.Path`` of their file. For the CA of a Snowraft cluster, names and dates do not count.
     :param pin: pin of the cluster, instead of the one in the token.
     :param tls: True for TLS with the trust of the system, an ``ssl.SSLContext`` for TLS of your own, False for clear text
         even with a token, where something else encrypts.
@@ -59,7 +60,7 @@ class Client:
         addresses: str | Iterable[str],
         *,
         token: str | None = None,
-        ca: str | bytes | None = None,
+        ca: CA | None = None,
         pin: str | None = None,
         tls: Any = None,
         timeout: float = 10.0,

@@ -15,6 +15,7 @@ from .._answers import IDs
 from .._coalescer import MOST_SHARED, Batch
 from .._core import Flow
 from .._requests import SequenceInfo
+from .._tls import CA
 from ..client import LOOK_EVERY, LOOK_PAUSE, LOOK_RARELY, LOOK_TIMEOUT
 from ..client import Client as SyncClient
 from ..clock import Clock
@@ -41,7 +42,7 @@ class Client:
         addresses: str | Iterable[str],
         *,
         token: str | None = None,
-        ca: str | bytes | None = None,
+        ca: CA | None = None,
         pin: str | None = None,
         tls: Any = None,
         timeout: float = 10.0,

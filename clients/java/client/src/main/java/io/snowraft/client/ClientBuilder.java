@@ -5,6 +5,9 @@ import io.snowraft.internal.http.Address;
 import io.snowraft.internal.http.Deadline;
 import io.snowraft.internal.http.Token;
 import io.snowraft.internal.http.Trust;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -50,7 +53,7 @@ public final class ClientBuilder {
 
     /**
      * Sets the API token, which goes with each call. If it ends with a pin, connections use TLS and the pin verifies the members. A token
-     * without a pin needs {@link #ca}, {@link #pin}, {@link #systemTrust} or {@link #clearText}; without these, it is sent to members on this
+     * without a pin needs {@link #ca(String)}, {@link #pin}, {@link #systemTrust} or {@link #clearText}; without these, it is sent to members on this
      * host only.
      *
      * @param text the token; null or empty for an open cluster, so that it may come from a variable of the environment
@@ -73,6 +76,15 @@ public final class ClientBuilder {
     public ClientBuilder ca(String pem) {
         ca = Objects.requireNonNull(pem);
         return this;
+    }
+
+    /** Sets certificate authorities as {@link #ca(String)} does, from a file. */
+    public ClientBuilder ca(Path file) {
+        try {
+            return ca(Files.readString(file));
+        } catch (IOException e) {
+            throw Answers.invalid("CA file cannot be read: " + e);
+        }
     }
 
     /** Uses TLS with the authorities of the Java platform, which verify the hosts in the addresses. A pin of the token is ignored. */

@@ -15,7 +15,6 @@ import io.snowraft.client.SequenceSpec;
 import io.snowraft.client.SnowraftClient;
 import io.snowraft.client.SnowraftException;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -96,7 +95,7 @@ final class Operations {
             builder.pin(args.text("pin"));
         }
         if (args.has("ca")) {
-            builder.ca(Files.readString(Path.of(args.text("ca"))));
+            builder.ca(Path.of(args.text("ca")));
         }
         if (args.has("timeout_ms")) {
             builder.timeout(Duration.ofMillis(args.number("timeout_ms", 0)));

@@ -16,6 +16,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -58,6 +59,17 @@ class PinnedClientTest {
                 SnowraftClient client = builder(member).ca(TlsPort.pem("other") + TlsPort.pem("pinned")).build()) {
             assertTrue(client.nextId() > 0);
             assertTrue(sni.get().contains(pin("pinned")) && sni.get().contains(pin("other")) && sni.get().contains("."));
+        }
+    }
+
+    @Test
+    void authoritiesComeFromAFile() throws Exception {
+        Path file = Path.of(TlsPort.class.getResource("/pinned.pem").toURI());
+        try (FakeMember member = new FakeMember(TlsPort.open("pinned", new AtomicReference<>()), new FakeCluster());
+                SnowraftClient client = builder(member).ca(file).build()) {
+            assertTrue(client.nextId() > 0);
+            SnowraftException e = assertThrows(SnowraftException.class, () -> builder(member).ca(Path.of("nope.pem")));
+            assertEquals("snowraft: CA file cannot be read: java.nio.file.NoSuchFileException: nope.pem [INVALID_ARGUMENT]", e.getMessage());
         }
     }
 
