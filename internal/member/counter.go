@@ -132,9 +132,9 @@ func (c Counter) Next(ctx context.Context, count uint64) (Numbering, error) {
 	if err := c.m.clock.Stopped(); err != nil {
 		return Numbering{}, err
 	}
-	n, err := c.own.numbers.Next(ctx, count)
+	n, err := c.own.numbers().Next(ctx, count)
 	if err != nil {
-		return Numbering{}, c.m.short(c.name, c.own.numbers, err)
+		return Numbering{}, c.m.short(c.name, c.own.numbers(), err)
 	}
 	return c.written(ctx, n)
 }
@@ -177,7 +177,7 @@ func (m *Member) TryNext(name string, count uint64) (n Numbering, ok bool) {
 	if err != nil || c.Strict() || c.definition.checkCount(count) != nil {
 		return Numbering{}, false
 	}
-	numbers, ok := c.own.numbers.TryNext(count)
+	numbers, ok := c.own.numbers().TryNext(count)
 	if !ok || numbers.Generation != c.definition.generation {
 		return Numbering{}, false
 	}
@@ -191,7 +191,7 @@ func (c Counter) Last(ctx context.Context) (last int64, ok bool, err error) {
 	if c.Strict() {
 		return 0, false, ErrStrict
 	}
-	if last, ok := c.own.numbers.Last(); ok {
+	if last, ok := c.own.numbers().Last(); ok {
 		return last, true, nil
 	}
 	s, err := c.m.Sequence(ctx, c.name)

@@ -15,10 +15,25 @@ import (
 var ErrStrict = errors.New("the sequence is strict and has no blocks; request its numbers from members (NextNumbers)")
 
 // counter is a sequence as this member knows it, and this member's own numbers of the
-// sequence while it is relaxed. Counters are added at their first use.
+// sequence while it is relaxed. Counters are added at their first use. A counter of which some definition
+// was not strict has numbers; one of the many strict sequences needs no memory for them.
 type counter struct {
-	known   atomic.Pointer[known]
-	numbers *allocator.Sequence
+	known  atomic.Pointer[known]
+	opened atomic.Pointer[allocator.Sequence] // see numbers
+}
+
+// numbers returns the numbers; nil if all definitions so far were strict.
+func (c *counter) numbers() *allocator.Sequence { return c.opened.Load() }
+
+// count adds the counts of the numbers to a sum.
+func (c *counter) count(sum *allocator.SequenceStats) {
+	if n := c.numbers(); n != nil {
+		s := n.Stats()
+		sum.Taken += s.Taken
+		sum.Waited += s.Waited
+		sum.Skipped += s.Skipped
+		sum.Blocks += s.Blocks
+	}
 }
 
 // known is the definition of a sequence in this member's replica at a sequence revision.
@@ -43,7 +58,8 @@ func (c *counters) get(name string) *counter {
 	return c.byName[name]
 }
 
-// add returns the counter of that name with its known replaced by k. If there is no such counter, add makes one with open.
+// add returns the counter of that name with its known replaced by k, and adds it if it is new. Unless the definition is strict,
+// add opens its numbers.
 func (c *counters) add(name string, k *known, open func() *allocator.Sequence) (*counter, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,8 +68,11 @@ func (c *counters) add(name string, k *known, open func() *allocator.Sequence) (
 	}
 	added := c.byName[name]
 	if added == nil {
-		added = &counter{numbers: open()}
+		added = &counter{}
 		c.byName[name] = added
+	}
+	if !k.definition.strict && added.numbers() == nil {
+		added.opened.Store(open())
 	}
 	added.known.Store(k)
 	return added, nil
@@ -65,7 +84,7 @@ func (c *counters) remove(name string, exists func(name string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if removed := c.byName[name]; removed != nil && !exists(name) {
-		add(&c.gone, removed.numbers.Stats())
+		removed.count(&c.gone)
 		delete(c.byName, name)
 	}
 }
@@ -77,16 +96,9 @@ func (c *counters) stats() allocator.SequenceStats {
 	sum, all := c.gone, slices.Collect(maps.Values(c.byName))
 	c.mu.RUnlock()
 	for _, each := range all {
-		add(&sum, each.numbers.Stats())
+		each.count(&sum)
 	}
 	return sum
-}
-
-func add(sum *allocator.SequenceStats, s allocator.SequenceStats) {
-	sum.Taken += s.Taken
-	sum.Waited += s.Waited
-	sum.Skipped += s.Skipped
-	sum.Blocks += s.Blocks
 }
 
 // sweep removes the counters of sequences that were deleted, if there are many counters.
@@ -98,7 +110,7 @@ func (c *counters) sweep(live int, exists func(name string) bool) {
 	}
 	for name, each := range c.byName {
 		if !exists(name) {
-			add(&c.gone, each.numbers.Stats())
+			each.count(&c.gone)
 			delete(c.byName, name)
 		}
 	}
@@ -115,7 +127,9 @@ func (c *counters) close() []*allocator.Sequence {
 	c.closed = true
 	var all []*allocator.Sequence
 	for _, each := range c.byName {
-		all = append(all, each.numbers)
+		if n := each.numbers(); n != nil {
+			all = append(all, n)
+		}
 	}
 	return all
 }

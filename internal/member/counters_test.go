@@ -44,6 +44,35 @@ func TestFirstCallersOfASequence(t *testing.T) {
 	}
 }
 
+// A strict sequence has no numbers of members' own, until it becomes relaxed.
+func TestNumbersOfACounter(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "s")
+	c, err := m.Counter(t.Context(), "s")
+	if err != nil || c.own.numbers() != nil {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if _, err := m.NextAtLeader(anyone(t), "s", 1, ""); err != nil {
+		t.Fatal(err)
+	}
+	stats := m.SequenceStats()
+	for _, mode := range []commandv1.SequenceMode{commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, commandv1.SequenceMode_SEQUENCE_MODE_STRICT} {
+		_, err := m.UpdateSequence(anyone(t), "s", Update{Edit: func(spec *commandv1.SequenceSpec) error {
+			spec.Mode = mode
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := m.NextAtLeader(anyone(t), "s", 1, ""); err != nil || n.First == 1 {
+			t.Errorf("the next number, %v: %+v, %v", mode, n, err)
+		}
+	}
+	if now := m.SequenceStats(); now.Taken != stats.Taken+1 {
+		t.Errorf("%+v after %+v, want one more number", now, stats)
+	}
+}
+
 // proposing calls meanwhile once, when a call with this context is about to become a proposal, which reads its actor.
 type proposing struct {
 	context.Context
