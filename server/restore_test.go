@@ -220,3 +220,48 @@ func TestRestoredClusterCreatesNoLayoutForThrift(t *testing.T) {
 		})
 	})
 }
+
+// A restore skips the periods that may have begun in any time zone, so that a sequence can be in a period that has not begun by
+// the clock. Its calls accept that period.
+func TestRestoredGaplessSequenceIsInASkippedPeriod(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		old := startCluster(t, 1, short)[0]
+		if _, err := old.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{
+			Name: "invoices", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY,
+			TimeZone: "Pacific/Pago_Pago",
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		before := old.reserve("invoices", "a")[0]
+		n, _ := restoredMember(t, old)
+		old.stop()
+		n.start()
+		until(t, "the restored member leads", n.leads)
+		if _, err := n.sequences.ResumeSequence(t.Context(), &snowraftv1.ResumeSequenceRequest{Sequence: "invoices", After: new(int64(3))}); err != nil {
+			t.Fatal(err)
+		}
+		r := n.reserve("invoices", "b")[0]
+		if r.GetNumber() != 4 || r.GetPeriod() <= before.GetPeriod() {
+			t.Errorf("number %d in %s after a restore, want 4 in a period after %s", r.GetNumber(), r.GetPeriod(), before.GetPeriod())
+		}
+		service := n.reservations()
+		for _, period := range []string{"", r.GetPeriod()} {
+			number := int64(5 + len(period))
+			if _, err := service.TakeNumbers(t.Context(), &snowraftv1.TakeNumbersRequest{
+				Sequence: "invoices", Period: period, Number: number,
+			}); err != nil {
+				t.Errorf("TakeNumbers() in the period %q = %v", period, err)
+			}
+			if _, err := service.ResolveNumbers(t.Context(), &snowraftv1.ResolveNumbersRequest{
+				Sequence: "invoices", Period: period, Number: 1, Count: 3, Fate: snowraftv1.NumberFate_NUMBER_FATE_CONFIRMED,
+			}); err != nil {
+				t.Errorf("ResolveNumbers() in the period %q = %v", period, err)
+			}
+			audit, err := service.AuditPeriod(t.Context(), &snowraftv1.AuditPeriodRequest{Sequence: "invoices", Period: period})
+			if s := audit.GetSummary(); err != nil || s.GetPeriod() != r.GetPeriod() || s.GetLast() != number || s.GetConfirmed() != 3 {
+				t.Errorf("AuditPeriod() of %q = %v, %v, want 3 numbers confirmed and the last one %d in %s", period, s, err, number, r.GetPeriod())
+			}
+		}
+	})
+}

@@ -26,9 +26,9 @@ type Run struct {
 
 // ReserveNumbers reserves a number of a gapless sequence for each key; only the leader can. Repeating it is harmless.
 func (m *Member) ReserveNumbers(ctx context.Context, name string, keys []string) ([]Reserved, error) {
-	result, d, err := m.proposeInPeriod(ctx, name, func(d *definition, now int64, generation uint64) (*commandv1.Command, error) {
+	result, d, err := m.proposeInPeriod(ctx, name, func(s fsm.Sequence, d *definition, now int64) (*commandv1.Command, error) {
 		return &commandv1.Command{Body: &commandv1.Command_ReserveNumbers{ReserveNumbers: &commandv1.ReserveNumbers{
-			Name: name, Keys: keys, Generation: generation, Period: d.period(now),
+			Name: name, Keys: keys, Generation: s.Generation, Period: d.period(now),
 		}}}, nil
 	})
 	if err != nil {
@@ -57,10 +57,10 @@ func (m *Member) VoidNumbers(ctx context.Context, name string, claims []*command
 
 // TakeNumbers records numbers that were drawn elsewhere; only the leader can. Repeating it is harmless.
 func (m *Member) TakeNumbers(ctx context.Context, name string, run Run, reason string) error {
-	_, _, err := m.proposeInPeriod(ctx, name, func(d *definition, now int64, generation uint64) (*commandv1.Command, error) {
-		period, err := d.begun(run.Period, now)
+	_, _, err := m.proposeInPeriod(ctx, name, func(s fsm.Sequence, d *definition, now int64) (*commandv1.Command, error) {
+		period, err := d.begun(run.Period, s.Period, now)
 		return &commandv1.Command{Body: &commandv1.Command_TakeNumbers{TakeNumbers: &commandv1.TakeNumbers{
-			Name: name, Generation: generation, Period: period, First: run.First, Count: run.Count, Reason: reason,
+			Name: name, Generation: s.Generation, Period: period, First: run.First, Count: run.Count, Reason: reason,
 		}}}, err
 	})
 	return err
@@ -69,8 +69,8 @@ func (m *Member) TakeNumbers(ctx context.Context, name string, run Run, reason s
 // ResolveNumbers records that numbers which a restore left unknown are used, or else void; only the leader can. Repeating it is
 // harmless.
 func (m *Member) ResolveNumbers(ctx context.Context, name string, run Run, used bool, reason string) error {
-	_, _, err := m.proposeInPeriod(ctx, name, func(d *definition, now int64, _ uint64) (*commandv1.Command, error) {
-		period, err := d.begun(run.Period, now)
+	_, _, err := m.proposeInPeriod(ctx, name, func(s fsm.Sequence, d *definition, now int64) (*commandv1.Command, error) {
+		period, err := d.begun(run.Period, s.Period, now)
 		return &commandv1.Command{Body: &commandv1.Command_ResolveNumbers{ResolveNumbers: &commandv1.ResolveNumbers{
 			Name: name, Period: period, First: run.First, Count: run.Count, Used: used, Reason: reason,
 		}}}, err
@@ -93,7 +93,7 @@ func (m *Member) PeriodOf(s fsm.Sequence, text string) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	return d.begun(text, m.clock.Now().Wall)
+	return d.begun(text, s.Period, m.clock.Now().Wall)
 }
 
 // TextOf returns the number of a reservation of a sequence as text.
@@ -108,7 +108,7 @@ func (m *Member) TextOf(s fsm.Sequence, r fsm.Reservation) string {
 // proposeInPeriod proposes a command that depends on the period of a gapless sequence. If the sequence changes between the look at it
 // and the commit, it looks again.
 func (m *Member) proposeInPeriod(
-	ctx context.Context, name string, command func(d *definition, now int64, generation uint64) (*commandv1.Command, error),
+	ctx context.Context, name string, command func(s fsm.Sequence, d *definition, now int64) (*commandv1.Command, error),
 ) (fsm.Result, *definition, error) {
 	for look := 1; ; look++ {
 		s, err := m.Sequence(ctx, name)
@@ -128,7 +128,7 @@ func (m *Member) proposeInPeriod(
 				return fsm.Result{}, nil, err
 			}
 		}
-		cmd, err := command(d, now, s.Generation)
+		cmd, err := command(s, d, now)
 		if err != nil {
 			return fsm.Result{}, nil, err
 		}
@@ -161,9 +161,10 @@ func notGapless(s fsm.Sequence) error {
 	return fsm.RefuseNotGapless(s.Spec.GetName())
 }
 
-// begun returns a period that has begun at a time, in Unix milliseconds, by its first day; the current one for an empty text.
-func (d *definition) begun(text string, now int64) (int32, error) {
-	current := d.period(now)
+// begun returns a period that has begun at a time, in Unix milliseconds, by its first day; the current one for an empty text. The
+// sequence is in the period reached, which may be later than that of the time: a restore skips periods.
+func (d *definition) begun(text string, reached int32, now int64) (int32, error) {
+	current := max(d.period(now), reached)
 	if text == "" {
 		return current, nil
 	}
