@@ -119,7 +119,7 @@ func auditStatuses(r *Run, a *audit) {
 	}
 	for i := range r.Statuses {
 		if s := &r.Statuses[i]; s.Error == "" {
-			all[r.lifeOf(s)-1].take(s)
+			all[r.lifeOf(s.Start, s.Call)-1].take(s)
 		}
 	}
 }

@@ -49,27 +49,37 @@ func (m *sequenceModel) restored(known raftlog.Beginning) {
 			delete(m.byName, name) // created after the backup
 			continue
 		}
-		m.byName[name] = &numbersModel{spec: q.Spec, incarnation: q.Incarnation, period: q.Period, frozen: true}
+		m.byName[name] = &numbersModel{
+			spec: q.Spec, incarnation: q.Incarnation, period: q.Period, granted: map[int32][]interval{}, frozen: true,
+			closed: q.Period, reopened: map[int32]bool{},
+		}
 	}
 }
 
-// resume ends the freeze of a sequence. All numbers up to the operator's number and margin count as granted.
+// resume ends the freeze of a sequence, or of one of its earlier periods. All numbers up to the operator's number and margin count as granted.
 func (m *sequenceModel) resume(c *commandv1.ResumeSequence) {
 	q := m.byName[c.GetName()]
 	if q == nil {
 		return // deleted sequence
 	}
-	if q.frozen = false; c.After == nil {
+	period := q.period
+	if c.GetPeriod() != 0 {
+		period = c.GetPeriod()
+		q.reopened[period] = true
+	} else {
+		q.frozen = false
+	}
+	if c.After == nil {
 		return
 	}
 	increment := q.spec.GetIncrement()
 	skipped, ok := span(c.GetAfter(), c.GetMargin()+1, increment)
 	switch {
 	case !ok: // beyond 64 bits
-		q.granted = []interval{{math.MinInt64, math.MaxInt64}}
+		q.granted[period] = []interval{{math.MinInt64, math.MaxInt64}}
 	case increment > 0:
-		q.granted = []interval{{math.MinInt64, skipped.high}}
+		q.granted[period] = []interval{{math.MinInt64, skipped.high}}
 	default:
-		q.granted = []interval{{skipped.low, math.MaxInt64}}
+		q.granted[period] = []interval{{skipped.low, math.MaxInt64}}
 	}
 }

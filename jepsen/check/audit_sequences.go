@@ -34,9 +34,13 @@ type numbersModel struct {
 	spec        *commandv1.SequenceSpec
 	incarnation uint64
 	period      int32
-	granted     []interval // granted numbers of the period since the last forced update; ascending, disjoint
-	last        lastBlock
-	frozen      bool // restored and not resumed
+	// granted holds the granted numbers of each period since the last forced update; ascending, disjoint.
+	granted map[int32][]interval
+	last    lastBlock
+	frozen  bool // restored and not resumed
+	// closed is the first period that the last restore did not close, and reopened the earlier ones that were resumed.
+	closed   int32
+	reopened map[int32]bool
 }
 
 // interval is a range of numbers at the distance of the increment, with the lowest and the highest number.
@@ -45,6 +49,7 @@ type interval struct{ low, high int64 }
 // lastBlock is the block that can be returned. Its token is 0 if there is none.
 type lastBlock struct {
 	token     uint64
+	period    int32
 	first     int64
 	count     uint64
 	increment int64
@@ -62,6 +67,8 @@ func (m *sequenceModel) take(e *raftlog.Applied) {
 	switch body := e.Command.GetBody().(type) {
 	case *commandv1.Command_CreateSequence:
 		m.create(e, body.CreateSequence)
+	case *commandv1.Command_BeginSequence:
+		m.begin(e, body.BeginSequence)
 	case *commandv1.Command_UpdateSequence:
 		m.update(e, body.UpdateSequence)
 	case *commandv1.Command_ResumeSequence:
@@ -78,14 +85,23 @@ func (m *sequenceModel) take(e *raftlog.Applied) {
 }
 
 func (m *sequenceModel) create(e *raftlog.Applied, c *commandv1.CreateSequence) {
-	if q := m.byName[c.GetSpec().GetName()]; q != nil { // repeated creation
+	m.add(e, c.GetSpec(), c.GetPeriod())
+}
+
+// begin adds a sequence at its first use, with the settings that the result has.
+func (m *sequenceModel) begin(e *raftlog.Applied, c *commandv1.BeginSequence) {
+	m.add(e, e.Result.Sequence.Spec, c.GetPeriod())
+}
+
+func (m *sequenceModel) add(e *raftlog.Applied, spec *commandv1.SequenceSpec, period int32) {
+	if m.byName[spec.GetName()] != nil { // repeated creation
 		return
 	}
 	if m.closed {
 		m.v.fail("index %d creates sequence %q, which an earlier cluster may have had: the restore was not acknowledged",
-			e.Index, c.GetSpec().GetName())
+			e.Index, spec.GetName())
 	}
-	m.byName[c.GetSpec().GetName()] = &numbersModel{spec: c.GetSpec(), incarnation: e.Index, period: c.GetPeriod()}
+	m.byName[spec.GetName()] = &numbersModel{spec: spec, incarnation: e.Index, period: period, granted: map[int32][]interval{}}
 }
 
 func (m *sequenceModel) update(e *raftlog.Applied, c *commandv1.UpdateSequence) {
@@ -96,7 +112,7 @@ func (m *sequenceModel) update(e *raftlog.Applied, c *commandv1.UpdateSequence) 
 	}
 	q.spec, q.last = c.GetSpec(), lastBlock{}
 	if c.GetForce() {
-		q.granted = nil // numbers may repeat
+		clear(q.granted) // numbers may repeat
 	}
 }
 
@@ -135,16 +151,16 @@ func (m *sequenceModel) allocate(e *raftlog.Applied, c *commandv1.AllocateBlock)
 		wrong("the sequence's increment is %d", q.spec.GetIncrement())
 	case block.low < q.spec.GetMin() || block.high > q.spec.GetMax():
 		wrong("expected numbers from %d to %d", q.spec.GetMin(), q.spec.GetMax())
-	case b.Period < q.period:
+	case b.Period < q.period && b.Period != c.GetOnlyPeriod():
 		wrong("period %d had already begun", q.period)
+	case b.Period < q.closed && !q.reopened[b.Period]:
+		wrong("this cluster was restored, and the period was not resumed")
 	}
-	if b.Period > q.period {
-		q.period, q.granted = b.Period, nil
-	}
-	if other, overlaps := q.add(block, b.Increment); overlaps {
+	q.period = max(q.period, b.Period)
+	if other, overlaps := q.add(b.Period, block, b.Increment); overlaps {
 		wrong("numbers between %d and %d were already granted in this period", other.low, other.high)
 	}
-	q.last = lastBlock{e.Index, b.First, b.Count, b.Increment, c.GetReturnKeyHash()}
+	q.last = lastBlock{e.Index, b.Period, b.First, b.Count, b.Increment, c.GetReturnKeyHash()}
 	if len(c.GetRequestId()) > 0 || len(c.GetReturnKeyHash()) == 0 {
 		q.last = lastBlock{}
 	}
@@ -170,28 +186,29 @@ func span(first int64, count uint64, increment int64) (interval, bool) {
 	return interval{first, int64(uint64(first) + distance)}, true //nolint:gosec // G115: as above
 }
 
-// add adds the numbers of a block to q.granted. If the block's span overlaps a granted interval, it returns that interval
-// and true instead.
-func (q *numbersModel) add(block interval, increment int64) (met interval, overlaps bool) {
-	at, _ := slices.BinarySearchFunc(q.granted, block.low, func(i interval, low int64) int {
+// add adds the numbers of a block to the granted ones of a period. If the block's span overlaps a granted interval, it returns that
+// interval and true instead.
+func (q *numbersModel) add(period int32, block interval, increment int64) (met interval, overlaps bool) {
+	granted := q.granted[period]
+	at, _ := slices.BinarySearchFunc(granted, block.low, func(i interval, low int64) int {
 		if i.high < low {
 			return -1
 		}
 		return 1
 	})
-	if at < len(q.granted) && q.granted[at].low <= block.high {
-		return q.granted[at], true
+	if at < len(granted) && granted[at].low <= block.high {
+		return granted[at], true
 	}
 	step := max(increment, -increment)
-	if at > 0 && apart(q.granted[at-1].high, block.low, step) {
-		q.granted[at-1].high = block.high
+	if at > 0 && apart(granted[at-1].high, block.low, step) {
+		granted[at-1].high = block.high
 		return interval{}, false
 	}
-	if at < len(q.granted) && apart(block.high, q.granted[at].low, step) {
-		q.granted[at].low = block.low
+	if at < len(granted) && apart(block.high, granted[at].low, step) {
+		granted[at].low = block.low
 		return interval{}, false
 	}
-	q.granted = slices.Insert(q.granted, at, block)
+	q.granted[period] = slices.Insert(granted, at, block)
 	return interval{}, false
 }
 
@@ -214,13 +231,14 @@ func (m *sequenceModel) giveBack(e *raftlog.Applied, c *commandv1.ReturnBlock) {
 	q.last = lastBlock{}
 }
 
-// remove removes numbers from q.granted. They must be at an end of an interval.
+// remove removes numbers from the granted ones of the last block's period. They must be at an end of an interval.
 func (q *numbersModel) remove(returned interval, step int64) {
-	for i := range q.granted {
-		g := &q.granted[i]
+	granted := q.granted[q.last.period]
+	for i := range granted {
+		g := &granted[i]
 		switch {
 		case g.low == returned.low && g.high == returned.high:
-			q.granted = slices.Delete(q.granted, i, i+1)
+			q.granted[q.last.period] = slices.Delete(granted, i, i+1)
 			return
 		case g.high == returned.high:
 			g.high = int64(uint64(returned.low) - uint64(step)) //nolint:gosec // G115: in the interval

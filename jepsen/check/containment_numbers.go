@@ -93,7 +93,7 @@ func (c *containment) numbers(grants *raftlog.Grants) error {
 		if err != nil {
 			return err
 		}
-		if op.Outcome == history.OK && (op.Do == history.DoNext || op.Do == history.DoIncr) {
+		if op.Outcome == history.OK && (op.Do == history.DoNext || op.Do == history.DoIncr || op.Do == history.DoText) {
 			c.numbered(sets, &op)
 		}
 	}

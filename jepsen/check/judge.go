@@ -31,6 +31,7 @@ func Judge(dir string) (*Run, []Verdict, error) {
 		Containment(r, logs...),
 		LogAudit(r, logs...),
 		Uniqueness(r),
+		Documents(r),
 		Restores(r),
 		Order(r),
 		Refusal(r),

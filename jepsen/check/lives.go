@@ -3,7 +3,6 @@ package check
 import (
 	"time"
 
-	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
@@ -21,13 +20,12 @@ func (r *Run) lifeAt(at int64) int {
 // restored reports whether a cluster was restored between two moments.
 func (r *Run) restored(from, to int64) bool { return r.lifeAt(from) != r.lifeAt(to) }
 
-// lifeOf returns the number of the life in which the process of a status started. If the process is unknown, the life
-// at the request counts.
-func (r *Run) lifeOf(s *history.Status) int {
-	if p, ok := r.Process(s.Start); ok {
+// lifeOf returns the number of the life in which a process started. If the process is unknown, the life at a moment counts.
+func (r *Run) lifeOf(start uint32, at int64) int {
+	if p, ok := r.Process(start); ok {
 		return r.lifeAt(p.From)
 	}
-	return r.lifeAt(s.Call)
+	return r.lifeAt(at)
 }
 
 // silent returns the time in nanoseconds in which no cluster could issue IDs because of restores. wall converts a moment

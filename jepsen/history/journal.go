@@ -25,6 +25,8 @@ type Journal struct {
 
 	seen    map[string]Seen // keyed by sequence name
 	relaxed map[string]bool // keyed by sequence name
+
+	templates []string // patterns
 }
 
 // Create creates the journal in a run's directory, which must exist. It returns an error if there is a journal already.
@@ -46,6 +48,9 @@ func (j *Journal) Add(l Line) {
 	}
 	if l.Sequence != nil {
 		j.relaxed[l.Sequence.Name] = l.Sequence.Mode == ModeRelaxed
+	}
+	if l.Template != nil {
+		j.templates = append(j.templates, l.Template.Pattern)
 	}
 	if err == nil {
 		_, err = j.w.Write(append(raw, '\n'))

@@ -14,6 +14,9 @@ type Line struct {
 	Phase    *Phase    `json:"phase,omitempty"`
 	Note     *Note     `json:"note,omitempty"`
 	Life     *Life     `json:"life,omitempty"`
+	Template *Template `json:"template,omitempty"`
+	Row      *Row      `json:"row,omitempty"`
+	Account  *Account  `json:"account,omitempty"`
 }
 
 // Run is the header of the journal, its first line.
@@ -56,13 +59,16 @@ type Field struct {
 // Sequence records the mode with which a sequence was created.
 type Sequence struct {
 	Name string `json:"name"`
-	Mode string `json:"mode"` // ModeStrict or ModeRelaxed
+	Mode string `json:"mode"` // ModeStrict, ModeRelaxed or ModeGapless
+	// Reuses reports that the sequence may reserve void numbers again.
+	Reuses bool `json:"reuses,omitempty"`
 }
 
 // The modes of a sequence.
 const (
 	ModeStrict  = "strict"
 	ModeRelaxed = "relaxed"
+	ModeGapless = "gapless"
 )
 
 // Outcome is the effect of an operation, as far as the client knows it.
@@ -102,6 +108,13 @@ type Op struct {
 	// In the answer to a DoRead, it is the last issued number.
 	First     int64 `json:"first,omitempty"`
 	Increment int64 `json:"increment,omitempty"`
+	// Period is the first day of the period of the numbers, in the form 2026-11-22; empty without a reset. Text is the text of First.
+	Period string `json:"period,omitempty"`
+	Text   string `json:"text,omitempty"`
+	// Claim is the reservation of a DoReserve, DoConfirm or DoVoid.
+	Claim *Claim `json:"claim,omitempty"`
+	// Fate is one of the fates below: of the number in the answer to a DoReserve, and in the request of a DoResolve.
+	Fate string `json:"fate,omitempty"`
 	// Grant is the granted or extended window in the answer to a DoAcquire or DoExtend.
 	Grant *Lane `json:"grant,omitempty"`
 	// RequestID names a request that may be repeated.
@@ -123,7 +136,31 @@ const (
 	DoExtend  = "extend"  // extension of a window
 	DoRelease = "release" // release of a worker
 	DoAdmin   = "admin"   // change of the membership or the configuration, named by Key
+	DoText    = "text"    // request of one number with its text
+	DoReserve = "reserve" // reservation of a number of a gapless sequence
+	DoConfirm = "confirm" // confirmation of a reserved number
+	DoVoid    = "void"    // declaration that a reserved number is void
+	DoTake    = "take"    // record of a number that was drawn elsewhere
+	DoResolve = "resolve" // record of the fate of Count numbers that a restore left unknown
 )
+
+// The fates of numbers of gapless sequences.
+const (
+	FateOpen      = "open"
+	FateConfirmed = "confirmed"
+	FateVoid      = "void"
+	FateTaken     = "taken"
+	FateUnknown   = "unknown"
+)
+
+// Claim names an attempt of a reservation.
+type Claim struct {
+	Key         string `json:"key"`
+	Reservation uint64 `json:"reservation"`
+	Attempt     uint32 `json:"attempt"`
+	// Never is the caller's word, in a DoVoid, that the number can never be committed.
+	Never bool `json:"never,omitempty"`
+}
 
 // NeededRemoval is the prefix of the Key of an operation that removes a founder without force, in a cluster
 // where only the founders are voters. The founder's name follows.
@@ -244,6 +281,49 @@ type Life struct {
 	Frozen       int    `json:"frozen_sequences"`
 }
 
+// Template records the pattern of a template that begins sequences.
+type Template struct {
+	Pattern string `json:"pattern"`
+}
+
+// Row is a row of the database of documents at the end of the run. Sequence, Period and Number are unique.
+type Row struct {
+	Sequence string `json:"sequence"`
+	Period   string `json:"period,omitempty"`
+	Number   int64  `json:"number"`
+	// Key is the key of the document; empty in the row of a void number.
+	Key string `json:"key,omitempty"`
+	// Elsewhere reports that the document's number was not reserved, but recorded by a DoTake.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+}
+
+// Account is the account of a period of a gapless sequence at the end of the run, as the cluster gives it.
+type Account struct {
+	Sequence string `json:"sequence"`
+	Period   string `json:"period,omitempty"`
+	// First and Last are the first number of the period and the greatest one that was drawn; 0 and -1 if there is none.
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+	// The counts of the numbers with each fate. Missing numbers were not drawn, because a greater one was taken.
+	Confirmed uint64 `json:"confirmed,omitempty"`
+	Void      uint64 `json:"void,omitempty"`
+	Taken     uint64 `json:"taken,omitempty"`
+	Open      uint64 `json:"open,omitempty"`
+	Unknown   uint64 `json:"unknown,omitempty"`
+	Missing   uint64 `json:"missing,omitempty"`
+	// Cut reports that a restore ended the record: an earlier cluster may have drawn numbers after Last.
+	Cut bool `json:"cut,omitempty"`
+	// Runs are the numbers that are not plainly confirmed, in ascending order.
+	Runs []Numbers `json:"runs,omitempty"`
+}
+
+// Numbers are the numbers First, First + 1, ..., Count of them, with one fate.
+type Numbers struct {
+	First int64  `json:"first"`
+	Count uint64 `json:"count"`
+	Fate  string `json:"fate"`
+}
+
 // The notes that checkers read.
 const (
 	// NoteStranger is a note about a host whose member belongs to another cluster. Detail is the host's IP address.
@@ -264,6 +344,8 @@ const (
 	NoteSealed = "sealed"
 	// NoteHeard is a note about the first time that a member reported that it hears an older cluster.
 	NoteHeard = "stopped by an older cluster"
+	// NoteCrash is a note about a crash of an application of documents. Detail names the gap between two of its steps.
+	NoteCrash = "application-crashed"
 )
 
 // Note is a remark for people and checkers.

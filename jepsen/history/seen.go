@@ -3,12 +3,19 @@ package history
 import (
 	"cmp"
 	"maps"
+	"path"
 )
 
 // Seen is the range of the numbers of a sequence that clients received or read.
 type Seen struct {
+	// Lowest and Highest are numbers of the latest period.
 	Lowest, Highest, Increment int64
 	Relaxed                    bool // relaxed sequence, of which clients may hold blocks
+	// Template is the pattern of the template with which the sequence may have begun; empty if there is none.
+	Template string
+	// Period is the latest period. Ended has the greatest number of each earlier one.
+	Period string
+	Ended  map[string]int64
 }
 
 // Last returns the number that is furthest in the direction of the sequence.
@@ -26,7 +33,12 @@ func (j *Journal) Seen() map[string]Seen {
 	defer j.mu.Unlock()
 	seen := maps.Clone(j.seen)
 	for key, s := range seen {
-		s.Relaxed = j.relaxed[key]
+		s.Relaxed, s.Ended = j.relaxed[key], maps.Clone(s.Ended)
+		for _, pattern := range j.templates {
+			if ok, _ := path.Match(pattern, key); ok {
+				s.Template = pattern
+			}
+		}
 		seen[key] = s
 	}
 	return seen
@@ -38,7 +50,7 @@ func (j *Journal) see(op *Op) {
 		return
 	}
 	switch op.Do {
-	case DoNext, DoIncr, DoBlock:
+	case DoNext, DoIncr, DoBlock, DoText, DoReserve, DoTake:
 	case DoRead:
 		if op.First == 0 {
 			return // none was issued yet
@@ -53,12 +65,29 @@ func (j *Journal) see(op *Op) {
 	}
 	low, high := min(op.First, last), max(op.First, last)
 	s, ok := j.seen[op.Key]
-	if !ok {
-		s = Seen{Lowest: low, Highest: high, Increment: increment}
+	switch {
+	case !ok:
+		s = Seen{Lowest: low, Highest: high, Increment: increment, Period: op.Period}
+	case op.Period > s.Period:
+		s = Seen{Lowest: low, Highest: high, Increment: increment, Period: op.Period, Ended: s.ended(s.Period, s.Last())}
+	case op.Period < s.Period:
+		s.Ended = s.ended(op.Period, last)
+		j.seen[op.Key] = s
+		return
 	}
 	if op.Increment != 0 { // the answer of a read has none
 		s.Increment = op.Increment
 	}
 	s.Lowest, s.Highest = min(s.Lowest, low), max(s.Highest, high)
 	j.seen[op.Key] = s
+}
+
+// ended returns s.Ended with a number of an earlier period.
+func (s Seen) ended(period string, n int64) map[string]int64 {
+	all := maps.Clone(s.Ended)
+	if all == nil {
+		all = make(map[string]int64)
+	}
+	all[period] = max(all[period], n)
+	return all
 }

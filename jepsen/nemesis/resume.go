@@ -22,9 +22,9 @@ const (
 	heldAtMost = "1000000"
 )
 
-// Resume acts as an operator after a restore, on the basis of the numbers that clients saw. It resumes all sequences and
-// creates those that the backup lacks, starting after their last numbers. Then it lets Redis clients create sequences
-// again.
+// Resume acts as an operator after a restore, on the basis of the numbers that clients saw. It resumes all sequences with
+// their earlier periods, and creates those that the backup lacks, starting after their last numbers. It resumes templates with a start
+// after the numbers of all their sequences. Then it lets Redis clients create sequences again.
 func (w *World) Resume(ctx context.Context) error {
 	if !history.Sleep(ctx, outcomesWithin) {
 		return ctx.Err()
@@ -39,8 +39,14 @@ func (w *World) Resume(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !known {
+		switch {
+		case !known && seen[name].Template == "":
 			missing = append(missing, name)
+		case known:
+			err = w.resumeEnded(ctx, name, seen[name])
+		}
+		if err != nil {
+			return err
 		}
 	}
 	if err := w.command(ctx, "", "seq", "resume", "--all", "--skip", heldAtMost); err != nil {
@@ -48,6 +54,11 @@ func (w *World) Resume(ctx context.Context) error {
 	}
 	if err := w.command(ctx, "", "restore", "acknowledge"); err != nil {
 		return err
+	}
+	for pattern, start := range startsOf(seen) {
+		if err := w.command(ctx, "is not suspended", "template", "resume", pattern, "--start", strconv.FormatInt(start, 10)); err != nil {
+			return err
+		}
 	}
 	for _, name := range missing {
 		s := seen[name]
@@ -96,8 +107,30 @@ func (w *World) resume(ctx context.Context, name string, s history.Seen) (known 
 	return false, err
 }
 
+// resumeEnded resumes the earlier periods of a sequence that clients got late numbers of.
+func (w *World) resumeEnded(ctx context.Context, name string, s history.Seen) error {
+	for period, last := range s.Ended {
+		err := w.command(ctx, "is not closed by a restore", "seq", "resume", name, "--period", period, "--after", strconv.FormatInt(last, 10))
+		if err != nil && !strings.Contains(err.Error(), "PERIOD_CLOSED") {
+			return err
+		}
+	}
+	return nil
+}
+
+// startsOf returns a start for each template, beyond the numbers of all its sequences.
+func startsOf(seen map[string]history.Seen) map[string]int64 {
+	starts := make(map[string]int64)
+	for _, s := range seen {
+		if s.Template != "" {
+			starts[s.Template] = max(starts[s.Template], s.Last()+1)
+		}
+	}
+	return starts
+}
+
 // final lists the error reasons after which a command is not retried.
-var final = []string{"UNKNOWN_SEQUENCE", "WOULD_REPEAT"}
+var final = []string{"UNKNOWN_SEQUENCE", "WOULD_REPEAT", "PERIOD_CLOSED"}
 
 // command runs a command until it succeeds, for at most operateWithin. An error that contains done, unless done is empty,
 // means that an earlier attempt succeeded.

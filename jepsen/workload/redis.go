@@ -73,7 +73,7 @@ type redisNames struct {
 // add introduces a key. It records the sequence before any client uses the key.
 func (n *redisNames) add() {
 	next := n.newest.Load() + 1
-	n.w.noteSequence(redisKey(next), snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT)
+	n.w.noteSequence(&snowraftv1.Sequence{Name: redisKey(next), Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT})
 	n.newest.Store(next)
 }
 

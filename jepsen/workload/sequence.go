@@ -28,7 +28,7 @@ func (w *World) Create(ctx context.Context, sequences ...*snowraftv1.Sequence) e
 	defer s.close()
 	for _, spec := range sequences {
 		// Recorded before the creation, so no number precedes this line in the journal.
-		w.noteSequence(spec.GetName(), spec.GetMode())
+		w.noteSequence(spec)
 		err := w.insist(ctx, func(ctx context.Context, m *lab.Member) error {
 			resp, err := s.of[m].CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec})
 			if err == nil && len(resp.GetUnreachedMembers()) > 0 {
@@ -43,10 +43,13 @@ func (w *World) Create(ctx context.Context, sequences ...*snowraftv1.Sequence) e
 	return nil
 }
 
-func (w *World) noteSequence(name string, mode snowraftv1.SequenceMode) {
-	line := history.Sequence{Name: name, Mode: history.ModeStrict}
-	if mode == snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED {
+func (w *World) noteSequence(spec *snowraftv1.Sequence) {
+	line := history.Sequence{Name: spec.GetName(), Mode: history.ModeStrict, Reuses: spec.GetReuse()}
+	switch spec.GetMode() {
+	case snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED:
 		line.Mode = history.ModeRelaxed
+	case snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS:
+		line.Mode = history.ModeGapless
 	}
 	w.Journal.Add(history.Line{Sequence: &line})
 }

@@ -35,7 +35,7 @@ type Workload struct {
 
 // All returns the workloads that can run together.
 func All() []Workload {
-	return []Workload{ids(), strict(), relaxed(), redis(), embedded(), wrapped(), churn(), crashloop(), admin()}
+	return []Workload{ids(), strict(), relaxed(), redis(), embedded(), wrapped(), churn(), crashloop(), admin(), documents()}
 }
 
 // special returns the workloads that cannot run together with all others.

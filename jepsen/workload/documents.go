@@ -1,0 +1,114 @@
+//go:build linux
+
+package workload
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/lab"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// documents runs applications that number documents as docs/document-numbers.md tells them to, and that crash between any
+// two steps. It also takes numbers of earlier periods, of tenants at their first use, and codes.
+//
+// Its rate is a fraction of that of other workloads, because each step is an entry of the log.
+func documents() Workload {
+	return Workload{
+		Name:    "documents",
+		About:   "documents with gapless numbers, in applications that crash; late numbers, tenants and codes",
+		Prepare: prepareDocuments,
+		Run:     runDocuments,
+	}
+}
+
+// The sequences of documents. One starts again each day and reuses void numbers.
+const (
+	invoices = "invoices"
+	receipts = "receipts"
+	bills    = "bills" // with late numbers
+	vouchers = "vouchers"
+	tenants  = "tenants/*"
+)
+
+var gapless = []string{invoices, receipts}
+
+const (
+	ordersShare = 0.05 // share of the rate, as are the following
+	textsShare  = 0.1
+	// lateFor is the time for which the numbers of an earlier period are open, longer than any jump of all clocks.
+	lateFor = 45 * 24 * time.Hour
+	// settlesWithin is the time after the load in which the applications settle all numbers.
+	settlesWithin = 20 * time.Second
+)
+
+func prepareDocuments(ctx context.Context, w *World) error {
+	err := w.Create(ctx,
+		&snowraftv1.Sequence{
+			Name: invoices, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS, Reuse: true,
+			Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY, Format: "I-{date:yyyyMMdd}-{seq:04}",
+		},
+		&snowraftv1.Sequence{Name: receipts, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS, Format: "R{seq}"},
+		&snowraftv1.Sequence{
+			Name: bills, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, LateMs: lateFor.Milliseconds(),
+			Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY, Format: "B-{date:yyyyMMdd}-{seq:04}",
+		},
+		&snowraftv1.Sequence{Name: vouchers, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, Format: "V{code:base32:8}{check:crockford}"},
+	)
+	if err != nil {
+		return err
+	}
+	return w.createTemplate(ctx, tenants, &snowraftv1.Sequence{
+		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, Format: "T-{name:2}-{seq:03}",
+	})
+}
+
+// createTemplate creates and records a template. When it returns, every running member knows it.
+func (w *World) createTemplate(ctx context.Context, pattern string, settings *snowraftv1.Sequence) error {
+	s, err := connect(w, snowraftv1.NewTemplateServiceClient)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	w.Journal.Add(history.Line{Template: &history.Template{Pattern: pattern}})
+	return w.insist(ctx, func(ctx context.Context, m *lab.Member) error {
+		resp, err := s.of[m].CreateTemplate(ctx, &snowraftv1.CreateTemplateRequest{
+			Template: &snowraftv1.Template{Pattern: pattern, Settings: settings},
+		})
+		if err == nil && len(resp.GetUnreachedMembers()) > 0 {
+			err = fmt.Errorf("members unreached: %v", resp.GetUnreachedMembers())
+		}
+		return err
+	})
+}
+
+func runDocuments(ctx context.Context, w *World) error {
+	reservations, err := connect(w, snowraftv1.NewReservationServiceClient)
+	if err != nil {
+		return err
+	}
+	defer reservations.close()
+	sequences, err := connect(w, snowraftv1.NewSequenceServiceClient)
+	if err != nil {
+		return err
+	}
+	defer sequences.close()
+	s := &shop{client: w.client("documents"), of: reservations.of, db: newDatabase()}
+	texts := newTexts(w.client("documents"), sequences.of)
+	if err := texts.begin(ctx); err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { pace(ctx, w.Rate*ordersShare, s.work) })
+	wg.Go(func() { pace(ctx, w.Rate*textsShare, texts.ask) })
+	wg.Go(func() { s.reconciles(ctx) })
+	wg.Go(func() { s.takes(ctx) })
+	wg.Wait()
+	s.conclude(ctx)
+	return nil
+}
