@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -176,7 +177,7 @@ func virtualThreads(_ context.Context, p *player) error {
 	return distinct(lists...)
 }
 
-// forks creates child processes while threads issue.
+// forks creates child processes while threads issue. A child issues nothing, unless it waits for a window of its own.
 func forks(_ context.Context, p *player) error {
 	if err := p.connect(); err != nil {
 		return err
@@ -187,15 +188,29 @@ func forks(_ context.Context, p *player) error {
 	var got struct {
 		Children         int      `json:"children"`
 		IssuedInChildren int      `json:"issued_in_children"`
+		InReadyChildren  []string `json:"ids_in_ready_children"`
 		Issued           int      `json:"issued"`
 		Errors           []string `json:"errors"`
 	}
-	if err := p.call("fork", args{"generator": "g", "forks": 200, "threads": 8, "per_child": 10}, &got); err != nil {
+	file := filepath.Join(p.dir, p.unique("issued"))
+	with := args{"generator": "g", "forks": 200, "threads": 8, "per_child": 10, "ready_every": 20, "file": file}
+	if err := p.call("fork", with, &got); err != nil {
 		return err
 	}
 	if got.Children != 200 || got.IssuedInChildren != 0 || len(got.Errors) > 0 || got.Issued == 0 {
-		return fmt.Errorf("%+v, want 200 children that issue nothing, and a parent that issues", got)
+		return fmt.Errorf("%+v, want 200 children that issue nothing without a window, and a parent that issues", got)
 	}
-	_, err := p.take("next", args{"generator": "g"}, 100)
-	return err
+	inParent, err := read(file)
+	if err != nil {
+		return err
+	}
+	inChildren, err := numbers(got.InReadyChildren, 10*10)
+	if err != nil {
+		return err
+	}
+	after, err := p.take("next", args{"generator": "g"}, 100)
+	if err != nil {
+		return err
+	}
+	return distinct(inParent, inChildren, after)
 }

@@ -19,7 +19,7 @@ var scenarios = []scenario{
 	{name: "sealed", about: "a cluster that is sealed: the generator stops at once", feature: "generator", http: true, play: sealed},
 	{name: "clock", about: "a clock that is behind or ahead issues nothing, and a monotonic clock that jumps repeats nothing", feature: "clock", play: clocks},
 	{name: "skewed", about: "the wall clock jumps back and forward, and creeps, while the generator issues: no ID twice", feature: "generator", long: true, play: skewed},
-	{name: "fork", about: "a forked child issues nothing, and the parent continues", feature: "fork", play: forks},
+	{name: "fork", about: "a forked child issues nothing without a window of its own, and the parent continues", feature: "fork", play: forks},
 	{name: "workers", about: "worker threads, and processes of the module cluster, issue from leases of their own", feature: "workers", play: workers},
 	{name: "virtual", about: "thousands of virtual threads issue, and none keeps its carrier while it waits", feature: "virtual", newest: true, play: virtualThreads},
 	{name: "tokens", about: "tokens and scopes, a token that is deleted, and one that expires", play: tokens},

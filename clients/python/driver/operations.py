@@ -204,7 +204,7 @@ class Operations:
 
     def op_fork(self, args: dict[str, Any]) -> Any:
         generator = self._generators.get(args["generator"])
-        return fork(generator, args["forks"], args["threads"], args.get("per_child", 1))
+        return fork(generator, args["forks"], args["threads"], args["per_child"], args["ready_every"], args["file"])
 
     def _run(self, args: dict[str, Any], id: int) -> Any:
         run = Run(args, self._source(args), self._loop)
