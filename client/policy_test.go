@@ -17,7 +17,7 @@ import (
 var reads = []string{
 	snowraftv1.IdService_DecodeId_FullMethodName, snowraftv1.IdService_WhoIs_FullMethodName,
 	snowraftv1.SequenceService_GetLast_FullMethodName, snowraftv1.SequenceService_GetSequence_FullMethodName,
-	snowraftv1.SequenceService_ListSequences_FullMethodName,
+	snowraftv1.SequenceService_ListSequences_FullMethodName, snowraftv1.SequenceService_DecodeText_FullMethodName,
 	snowraftv1.LayoutService_GetLayout_FullMethodName, snowraftv1.LayoutService_ListLayouts_FullMethodName,
 	snowraftv1.WorkerService_ListWorkers_FullMethodName,
 	snowraftv1.ClusterService_GetStatus_FullMethodName, snowraftv1.ClusterService_ListMembers_FullMethodName,

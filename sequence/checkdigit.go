@@ -41,6 +41,14 @@ var base32 = func() string {
 	return string(digits)
 }()
 
+// String returns the rule as it is in formats.
+func (k checkKind) String() string {
+	if k == crockford {
+		return "crockford"
+	}
+	return "luhn"
+}
+
 // append appends the check digit of digits, which the package wrote.
 func (k checkKind) append(dst, digits []byte) []byte {
 	if k == crockford {

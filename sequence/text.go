@@ -92,7 +92,7 @@ func (r *reader) part(p *part) error {
 		return r.code(text)
 	case checkDigit:
 		if want := p.check.append(nil, r.checked); !p.check.same(text[0], want[0]) {
-			return fmt.Errorf("the check digit %q does not match; a character is wrong, or two are exchanged", text)
+			return fmt.Errorf("the check digit %q of {check:%v} does not match; a character is wrong, or two are exchanged", text, p.check)
 		}
 	default:
 		return r.date(p, text)

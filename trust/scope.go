@@ -15,6 +15,7 @@ const (
 	RightBackfill      = "ids:backfill" // issue IDs of the past, and manage the jobs for it; resource: layout
 	RightNextNumbers   = "seq:next"     // issue numbers; resource: sequence
 	RightReadSequence  = "seq:read"     // read and list sequences; resource: sequence
+	RightDecodeText    = "seq:decode"   // decode texts, codes too; resource: sequence
 	RightAdminSequence = "seq:admin"    // create, update, delete; resource: sequence
 	RightLeaseWorker   = "worker:lease" // acquire, extend and release workers; resource: layout
 	RightReadMetrics   = "metrics:read"
@@ -35,7 +36,7 @@ const Everything = "*"
 
 // namedRights and plainRights are the rights with and without a resource.
 var (
-	namedRights = []string{RightIssueIDs, RightNextNumbers, RightReadSequence, RightAdminSequence, RightLeaseWorker, RightBackfill}
+	namedRights = []string{RightIssueIDs, RightNextNumbers, RightReadSequence, RightDecodeText, RightAdminSequence, RightLeaseWorker, RightBackfill}
 	plainRights = []string{RightReadMetrics, RightReadCluster, RightAdminCluster, RightAdminTokens, RightVerifyTokens}
 )
 

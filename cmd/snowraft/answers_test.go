@@ -110,6 +110,7 @@ func TestAnswers(t *testing.T) {
 		{"seq next countdown -n 3", &snowraftv1.NextNumbersRequest{Sequence: "countdown", Count: 3}},
 		{"seq next invoices --request-id r", &snowraftv1.NextNumbersRequest{Sequence: "invoices", Count: 1, RequestId: "r"}},
 		{"seq last orders", &snowraftv1.GetLastRequest{Sequence: "orders"}},
+		{"seq decode vouchers V-2026-7K2M9QXA", &snowraftv1.DecodeTextRequest{Sequence: "vouchers", Text: "V-2026-7K2M9QXA"}},
 		{"seq create receipts --mode gapless --reuse", &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{
 			Name: "receipts", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS, Reuse: true,
 		}}},

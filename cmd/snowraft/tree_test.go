@@ -214,7 +214,7 @@ func TestNamesOfTheClusterComplete(t *testing.T) {
 		"token get bil":                "billing\n",
 		"token update bil":             "billing\n",
 		"token delete bil":             "billing\n",
-		"token create a --scope seq:":  "seq:next:\nseq:read:\nseq:admin:\n",
+		"token create a --scope seq:":  "seq:next:\nseq:read:\nseq:decode:\nseq:admin:\n",
 		"member remove b b":            "",
 	} {
 		a := newTestApp()

@@ -18,6 +18,8 @@ const (
 	Texts = 100_000
 	// Formatted is the greatest number of numbers of an answer that also holds each in the format of its sequence.
 	Formatted = 1000
+	// TextBytes is the length of the longest text to decode. No format writes a longer one.
+	TextBytes = 512
 	// RequestIDBytes is the length of the longest request ID.
 	RequestIDBytes = 64
 	// ReservationKeys is the greatest number of keys or claims of a call about reservations, ReservationKeyBytes the length

@@ -59,9 +59,9 @@ func TestEveryMethodHasRule(t *testing.T) {
 }
 
 var (
-	rights = []string{"any", "member", "ids:issue", "ids:backfill", "seq:next", "seq:read", "seq:admin", "worker:lease", "cluster:read", "cluster:admin", "tokens:admin", "tokens:verify"}
-	// audited lists the rights of administrative calls.
-	audited = []string{"seq:admin", "cluster:admin", "tokens:admin"}
+	rights = []string{"any", "member", "ids:issue", "ids:backfill", "seq:next", "seq:read", "seq:decode", "seq:admin", "worker:lease", "cluster:read", "cluster:admin", "tokens:admin", "tokens:verify"}
+	// audited lists the rights of administrative calls, and of those that reveal which number a code has.
+	audited = []string{"seq:admin", "seq:decode", "cluster:admin", "tokens:admin"}
 )
 
 // check returns the mistake in a rule; empty for a correct rule.
@@ -80,7 +80,7 @@ func (r *Rule) check() string {
 	case r.GetResource() != "" && len(r.resource) == 0:
 		return "resource names no string"
 	case r.GetAudited() != slices.Contains(audited, r.GetRight()):
-		return "administrative calls are audited, and no others"
+		return "administrative and decoding calls are audited, and no others"
 	case r.reply == nil:
 		return "its reply has no Go type"
 	}
@@ -179,9 +179,10 @@ func TestChangesRefuseUnknownFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Issuing IDs, verifying tokens, backups, debug archives and watches change nothing that the cluster keeps, and members only read from each other.
+		// Issuing IDs, decoding texts, verifying tokens, backups, debug archives and watches change nothing that the cluster keeps, and members only read from each other.
 		binding, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule)
 		reads := binding.GetGet() != "" || strings.HasPrefix(r.Method, "/snowraft.v1.IdService/") || strings.HasPrefix(r.Method, "/snowraft.peer.v1.") ||
+			r.Method == snowraftv1.SequenceService_DecodeText_FullMethodName ||
 			r.Method == snowraftv1.TokenService_VerifyToken_FullMethodName || r.Method == snowraftv1.OperationsService_Backup_FullMethodName ||
 			r.Method == snowraftv1.OperationsService_Debug_FullMethodName || r.Method == snowraftv1.ViewService_WatchOverview_FullMethodName
 		if r.GetChanges() == reads {

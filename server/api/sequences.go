@@ -109,6 +109,24 @@ func (q sequences) ListSequences(ctx context.Context, req *snowraftv1.ListSequen
 	return resp, nil
 }
 
+// DecodeText implements snowraftv1.SequenceServiceServer.
+func (q sequences) DecodeText(ctx context.Context, req *snowraftv1.DecodeTextRequest) (*snowraftv1.DecodeTextResponse, error) {
+	read, err := q.Member.DecodeText(ctx, req.GetSequence(), req.GetText())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.DecodeTextResponse{
+		Sequence: req.GetSequence(), Text: req.GetText(), Number: read.Number, Period: read.Period.String(), Format: read.Format,
+		State: grantStates[read.Granting], Deleted: read.Deleted,
+	}, nil
+}
+
+var grantStates = map[fsm.Granting]snowraftv1.GrantState{
+	fsm.GrantingUnknown: snowraftv1.GrantState_GRANT_STATE_UNKNOWN,
+	fsm.Granted:         snowraftv1.GrantState_GRANT_STATE_GRANTED,
+	fsm.NotGranted:      snowraftv1.GrantState_GRANT_STATE_NOT_GRANTED,
+}
+
 func sequenceName(s fsm.Sequence) string { return s.Spec.GetName() }
 
 func (q sequences) UpdateSequence(ctx context.Context, req *snowraftv1.UpdateSequenceRequest) (*snowraftv1.UpdateSequenceResponse, error) {

@@ -32,7 +32,7 @@ func NewRedactor(known ...string) *Redactor {
 // quote, and its closing quote does not. After any other quote, after a
 // right and after the ID of a token, the whole rest may be a name.
 var hidden = regexp.MustCompile(`(?s)(?:^|[ \t\r\n([{<=:,;])("(?:(?:[^"\\]|\\.)*(?:[^"\\ \t\r\n([{<=:,;]|\\.))?")|"|` +
-	`lacks the scope |\b(?:ids:issue|ids:backfill|seq:next|seq:read|seq:admin|worker:lease):|\btoken \d+ \(`)
+	`lacks the scope |\b(?:ids:issue|ids:backfill|seq:next|seq:read|seq:decode|seq:admin|worker:lease):|\btoken \d+ \(`)
 
 // Text returns a text for people without its names.
 func (r *Redactor) Text(text string) string {

@@ -35,10 +35,10 @@ func (k *Kernel) finish(a *trust.Admission, count uint64, err error) error {
 	return err
 }
 
-// WithinRate serves a call within the rate of its caller. A call that may write to the log costs one number, also if it is refused. A
+// WithinRate serves a call within the rate of its caller. A call that may write to the log or that decodes a text costs one number, also if it is refused. A
 // batch of a backfill costs its rows, and a block its numbers, which are spent before it is granted: calls in flight together stay within the rate.
 func WithinRate(p *trust.Principal, rule *rpc.Rule, req proto.Message, serve func() (any, error)) (any, error) {
-	if !rule.GetChanges() {
+	if !rule.GetChanges() && rule.GetRight() != trust.RightDecodeText {
 		return serve()
 	}
 	spent := uint64(1)

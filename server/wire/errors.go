@@ -31,6 +31,7 @@ var rows = func() []row {
 		{cluster.ErrClosed, rpc.ShuttingDown},
 		{member.ErrStrict, rpc.StrictSequence},
 		{sequence.ErrInvalidFormat, rpc.InvalidArgument},
+		{sequence.ErrInvalidText, rpc.InvalidArgument},
 		{sequence.ErrUnknownZone, rpc.InvalidArgument},
 		{sequence.ErrInvalidYearStart, rpc.InvalidArgument},
 		{cluster.ErrNotLeader, rpc.NotLeader},

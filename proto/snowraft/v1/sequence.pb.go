@@ -150,6 +150,63 @@ func (SequenceReset) EnumDescriptor() ([]byte, []int) {
 	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{1}
 }
 
+// GrantState is the knowledge of the cluster about the granting of a number.
+type GrantState int32
+
+const (
+	GrantState_GRANT_STATE_UNSPECIFIED GrantState = 0
+	// The number lies among those that were granted, so it may have been issued. It was not if a member crashed with it in a block.
+	GrantState_GRANT_STATE_GRANTED GrantState = 1
+	// The number was not granted, so it was not issued.
+	GrantState_GRANT_STATE_NOT_GRANTED GrantState = 2
+	// The cluster does not know: the number is of an earlier period whose end is not known, the dates in the text do not name a
+	// period, or an earlier cluster may have granted it before a restore.
+	GrantState_GRANT_STATE_UNKNOWN GrantState = 3
+)
+
+// Enum value maps for GrantState.
+var (
+	GrantState_name = map[int32]string{
+		0: "GRANT_STATE_UNSPECIFIED",
+		1: "GRANT_STATE_GRANTED",
+		2: "GRANT_STATE_NOT_GRANTED",
+		3: "GRANT_STATE_UNKNOWN",
+	}
+	GrantState_value = map[string]int32{
+		"GRANT_STATE_UNSPECIFIED": 0,
+		"GRANT_STATE_GRANTED":     1,
+		"GRANT_STATE_NOT_GRANTED": 2,
+		"GRANT_STATE_UNKNOWN":     3,
+	}
+)
+
+func (x GrantState) Enum() *GrantState {
+	p := new(GrantState)
+	*p = x
+	return p
+}
+
+func (x GrantState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (GrantState) Descriptor() protoreflect.EnumDescriptor {
+	return file_snowraft_v1_sequence_proto_enumTypes[2].Descriptor()
+}
+
+func (GrantState) Type() protoreflect.EnumType {
+	return &file_snowraft_v1_sequence_proto_enumTypes[2]
+}
+
+func (x GrantState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use GrantState.Descriptor instead.
+func (GrantState) EnumDescriptor() ([]byte, []int) {
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{2}
+}
+
 // Sequence is a named counter.
 type Sequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2034,6 +2091,157 @@ func (x *GetLastResponse) GetLast() int64 {
 	return 0
 }
 
+type DecodeTextRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the sequence.
+	Sequence string `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// 1 to 512 bytes.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DecodeTextRequest) Reset() {
+	*x = DecodeTextRequest{}
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DecodeTextRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DecodeTextRequest) ProtoMessage() {}
+
+func (x *DecodeTextRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DecodeTextRequest.ProtoReflect.Descriptor instead.
+func (*DecodeTextRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *DecodeTextRequest) GetSequence() string {
+	if x != nil {
+		return x.Sequence
+	}
+	return ""
+}
+
+func (x *DecodeTextRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+type DecodeTextResponse struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// The text of the request.
+	Text   string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	Number int64  `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
+	// The first day of the number's period, in the form 2026-11-22; empty without a reset, and if the dates in the text do not name a
+	// period.
+	Period string `protobuf:"bytes,4,opt,name=period,proto3" json:"period,omitempty"`
+	// The format that writes the text; empty for a sequence without a format.
+	Format string     `protobuf:"bytes,5,opt,name=format,proto3" json:"format,omitempty"`
+	State  GrantState `protobuf:"varint,6,opt,name=state,proto3,enum=snowraft.v1.GrantState" json:"state,omitempty"`
+	// The sequence was deleted.
+	Deleted       bool `protobuf:"varint,7,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DecodeTextResponse) Reset() {
+	*x = DecodeTextResponse{}
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DecodeTextResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DecodeTextResponse) ProtoMessage() {}
+
+func (x *DecodeTextResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DecodeTextResponse.ProtoReflect.Descriptor instead.
+func (*DecodeTextResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *DecodeTextResponse) GetSequence() string {
+	if x != nil {
+		return x.Sequence
+	}
+	return ""
+}
+
+func (x *DecodeTextResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *DecodeTextResponse) GetNumber() int64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *DecodeTextResponse) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *DecodeTextResponse) GetFormat() string {
+	if x != nil {
+		return x.Format
+	}
+	return ""
+}
+
+func (x *DecodeTextResponse) GetState() GrantState {
+	if x != nil {
+		return x.State
+	}
+	return GrantState_GRANT_STATE_UNSPECIFIED
+}
+
+func (x *DecodeTextResponse) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
 type AllocateBlockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of a relaxed sequence; STRICT_SEQUENCE otherwise.
@@ -2054,7 +2262,7 @@ type AllocateBlockRequest struct {
 
 func (x *AllocateBlockRequest) Reset() {
 	*x = AllocateBlockRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2066,7 +2274,7 @@ func (x *AllocateBlockRequest) String() string {
 func (*AllocateBlockRequest) ProtoMessage() {}
 
 func (x *AllocateBlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2079,7 +2287,7 @@ func (x *AllocateBlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlockRequest.ProtoReflect.Descriptor instead.
 func (*AllocateBlockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{26}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AllocateBlockRequest) GetSequence() string {
@@ -2121,7 +2329,7 @@ type AllocateBlockResponse struct {
 
 func (x *AllocateBlockResponse) Reset() {
 	*x = AllocateBlockResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2133,7 +2341,7 @@ func (x *AllocateBlockResponse) String() string {
 func (*AllocateBlockResponse) ProtoMessage() {}
 
 func (x *AllocateBlockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2146,7 +2354,7 @@ func (x *AllocateBlockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlockResponse.ProtoReflect.Descriptor instead.
 func (*AllocateBlockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{27}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AllocateBlockResponse) GetBlock() *Block {
@@ -2187,7 +2395,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[28]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2199,7 +2407,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[28]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2212,7 +2420,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{28}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Block) GetToken() uint64 {
@@ -2301,7 +2509,7 @@ type ReturnBlockRequest struct {
 
 func (x *ReturnBlockRequest) Reset() {
 	*x = ReturnBlockRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[29]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2313,7 +2521,7 @@ func (x *ReturnBlockRequest) String() string {
 func (*ReturnBlockRequest) ProtoMessage() {}
 
 func (x *ReturnBlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[29]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2326,7 +2534,7 @@ func (x *ReturnBlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlockRequest.ProtoReflect.Descriptor instead.
 func (*ReturnBlockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{29}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ReturnBlockRequest) GetSequence() string {
@@ -2365,7 +2573,7 @@ type ReturnBlockResponse struct {
 
 func (x *ReturnBlockResponse) Reset() {
 	*x = ReturnBlockResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[30]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2377,7 +2585,7 @@ func (x *ReturnBlockResponse) String() string {
 func (*ReturnBlockResponse) ProtoMessage() {}
 
 func (x *ReturnBlockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[30]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2390,7 +2598,7 @@ func (x *ReturnBlockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlockResponse.ProtoReflect.Descriptor instead.
 func (*ReturnBlockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{30}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{32}
 }
 
 var File_snowraft_v1_sequence_proto protoreflect.FileDescriptor
@@ -2558,7 +2766,18 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\"7\n" +
 	"\x0fGetLastResponse\x12\x1b\n" +
 	"\x04last\x18\x01 \x01(\x03B\x020\x01H\x00R\x04last\x88\x01\x01B\a\n" +
-	"\x05_last\"\x8a\x01\n" +
+	"\x05_last\"C\n" +
+	"\x11DecodeTextRequest\x12\x1a\n" +
+	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\xd9\x01\n" +
+	"\x12DecodeTextResponse\x12\x1a\n" +
+	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x1a\n" +
+	"\x06number\x18\x03 \x01(\x03B\x020\x01R\x06number\x12\x16\n" +
+	"\x06period\x18\x04 \x01(\tR\x06period\x12\x16\n" +
+	"\x06format\x18\x05 \x01(\tR\x06format\x12-\n" +
+	"\x05state\x18\x06 \x01(\x0e2\x17.snowraft.v1.GrantStateR\x05state\x12\x18\n" +
+	"\adeleted\x18\a \x01(\bR\adeleted\"\x8a\x01\n" +
 	"\x14AllocateBlockRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x18\n" +
 	"\x05count\x18\x02 \x01(\x04B\x020\x01R\x05count\x12\x1d\n" +
@@ -2604,7 +2823,13 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x15SEQUENCE_RESET_WEEKLY\x10\x05\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x1c\n" +
 	"\x18SEQUENCE_RESET_QUARTERLY\x10\x06\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x042\xa7\x10\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x04*x\n" +
+	"\n" +
+	"GrantState\x12\x1b\n" +
+	"\x17GRANT_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13GRANT_STATE_GRANTED\x10\x01\x12\x1b\n" +
+	"\x17GRANT_STATE_NOT_GRANTED\x10\x02\x12\x17\n" +
+	"\x13GRANT_STATE_UNKNOWN\x10\x032\xb8\x11\n" +
 	"\x0fSequenceService\x12\xa7\x01\n" +
 	"\x0eCreateSequence\x12\".snowraft.v1.CreateSequenceRequest\x1a#.snowraft.v1.CreateSequenceResponse\"L\xa2\x96\x1c)\b\x02\x10\x01\x1a\x05force*\tseq:admin2\rsequence.name8\x01@\x01\x82\xd3\xe4\x93\x02\x19:\bsequence\"\r/v1/sequences\x12\x89\x01\n" +
 	"\vGetSequence\x12\x1f.snowraft.v1.GetSequenceRequest\x1a .snowraft.v1.GetSequenceResponse\"7\xa2\x96\x1c\x14\b\x01\x10\x01*\bseq:read2\x04name\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/sequences/{name=**}\x12\x7f\n" +
@@ -2617,7 +2842,10 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\rBeginSequence\x12!.snowraft.v1.BeginSequenceRequest\x1a\".snowraft.v1.BeginSequenceResponse\"8\xa2\x96\x1c\x16\b\x02\x10\x01*\bseq:next2\x04name8\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/sequences:begin\x12\x8d\x01\n" +
 	"\vNextNumbers\x12\x1f.snowraft.v1.NextNumbersRequest\x1a .snowraft.v1.NextNumbersResponse\";\xa2\x96\x1c\x1a\b\x03\x10\x01*\bseq:next2\bsequence8\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/sequences:next\x12\x82\x01\n" +
 	"\rStreamNumbers\x12!.snowraft.v1.StreamNumbersRequest\x1a\".snowraft.v1.StreamNumbersResponse\"&\xa2\x96\x1c\"\b\x03\x10\x01*\bseq:next2\x10request.sequence8\x01(\x010\x01\x12|\n" +
-	"\aGetLast\x12\x1b.snowraft.v1.GetLastRequest\x1a\x1c.snowraft.v1.GetLastResponse\"6\xa2\x96\x1c\x18\b\x03\x10\x01*\bseq:read2\bsequence\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/sequences:last\x12\x94\x01\n" +
+	"\aGetLast\x12\x1b.snowraft.v1.GetLastRequest\x1a\x1c.snowraft.v1.GetLastResponse\"6\xa2\x96\x1c\x18\b\x03\x10\x01*\bseq:read2\bsequence\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/sequences:last\x12\x8e\x01\n" +
+	"\n" +
+	"DecodeText\x12\x1e.snowraft.v1.DecodeTextRequest\x1a\x1f.snowraft.v1.DecodeTextResponse\"?\xa2\x96\x1c\x1c\b\x02\x10\x01*\n" +
+	"seq:decode2\bsequence@\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/sequences:decode\x12\x94\x01\n" +
 	"\rAllocateBlock\x12!.snowraft.v1.AllocateBlockRequest\x1a\".snowraft.v1.AllocateBlockResponse\"<\xa2\x96\x1c\x1a\b\x02\x10\x01*\bseq:next2\bsequence8\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/blocks:allocate\x12\x8c\x01\n" +
 	"\vReturnBlock\x12\x1f.snowraft.v1.ReturnBlockRequest\x1a .snowraft.v1.ReturnBlockResponse\":\xa2\x96\x1c\x1a\b\x02\x10\x02*\bseq:next2\bsequence8\x01\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/blocks:returnB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
@@ -2633,98 +2861,104 @@ func file_snowraft_v1_sequence_proto_rawDescGZIP() []byte {
 	return file_snowraft_v1_sequence_proto_rawDescData
 }
 
-var file_snowraft_v1_sequence_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_snowraft_v1_sequence_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_snowraft_v1_sequence_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_snowraft_v1_sequence_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_snowraft_v1_sequence_proto_goTypes = []any{
 	(SequenceMode)(0),                   // 0: snowraft.v1.SequenceMode
 	(SequenceReset)(0),                  // 1: snowraft.v1.SequenceReset
-	(*Sequence)(nil),                    // 2: snowraft.v1.Sequence
-	(*EndedPeriod)(nil),                 // 3: snowraft.v1.EndedPeriod
-	(*CreateSequenceRequest)(nil),       // 4: snowraft.v1.CreateSequenceRequest
-	(*CreateSequenceResponse)(nil),      // 5: snowraft.v1.CreateSequenceResponse
-	(*GetSequenceRequest)(nil),          // 6: snowraft.v1.GetSequenceRequest
-	(*GetSequenceResponse)(nil),         // 7: snowraft.v1.GetSequenceResponse
-	(*ListSequencesRequest)(nil),        // 8: snowraft.v1.ListSequencesRequest
-	(*ListSequencesResponse)(nil),       // 9: snowraft.v1.ListSequencesResponse
-	(*UpdateSequenceRequest)(nil),       // 10: snowraft.v1.UpdateSequenceRequest
-	(*UpdateSequenceResponse)(nil),      // 11: snowraft.v1.UpdateSequenceResponse
-	(*DeleteSequenceRequest)(nil),       // 12: snowraft.v1.DeleteSequenceRequest
-	(*DeleteSequenceResponse)(nil),      // 13: snowraft.v1.DeleteSequenceResponse
-	(*SetNextRequest)(nil),              // 14: snowraft.v1.SetNextRequest
-	(*SetNextResponse)(nil),             // 15: snowraft.v1.SetNextResponse
-	(*ResumeSequenceRequest)(nil),       // 16: snowraft.v1.ResumeSequenceRequest
-	(*ResumeSequenceResponse)(nil),      // 17: snowraft.v1.ResumeSequenceResponse
-	(*ListFrozenSequencesRequest)(nil),  // 18: snowraft.v1.ListFrozenSequencesRequest
-	(*ListFrozenSequencesResponse)(nil), // 19: snowraft.v1.ListFrozenSequencesResponse
-	(*BeginSequenceRequest)(nil),        // 20: snowraft.v1.BeginSequenceRequest
-	(*BeginSequenceResponse)(nil),       // 21: snowraft.v1.BeginSequenceResponse
-	(*NextNumbersRequest)(nil),          // 22: snowraft.v1.NextNumbersRequest
-	(*NextNumbersResponse)(nil),         // 23: snowraft.v1.NextNumbersResponse
-	(*StreamNumbersRequest)(nil),        // 24: snowraft.v1.StreamNumbersRequest
-	(*StreamNumbersResponse)(nil),       // 25: snowraft.v1.StreamNumbersResponse
-	(*GetLastRequest)(nil),              // 26: snowraft.v1.GetLastRequest
-	(*GetLastResponse)(nil),             // 27: snowraft.v1.GetLastResponse
-	(*AllocateBlockRequest)(nil),        // 28: snowraft.v1.AllocateBlockRequest
-	(*AllocateBlockResponse)(nil),       // 29: snowraft.v1.AllocateBlockResponse
-	(*Block)(nil),                       // 30: snowraft.v1.Block
-	(*ReturnBlockRequest)(nil),          // 31: snowraft.v1.ReturnBlockRequest
-	(*ReturnBlockResponse)(nil),         // 32: snowraft.v1.ReturnBlockResponse
-	(*fieldmaskpb.FieldMask)(nil),       // 33: google.protobuf.FieldMask
-	(*status.Status)(nil),               // 34: google.rpc.Status
+	(GrantState)(0),                     // 2: snowraft.v1.GrantState
+	(*Sequence)(nil),                    // 3: snowraft.v1.Sequence
+	(*EndedPeriod)(nil),                 // 4: snowraft.v1.EndedPeriod
+	(*CreateSequenceRequest)(nil),       // 5: snowraft.v1.CreateSequenceRequest
+	(*CreateSequenceResponse)(nil),      // 6: snowraft.v1.CreateSequenceResponse
+	(*GetSequenceRequest)(nil),          // 7: snowraft.v1.GetSequenceRequest
+	(*GetSequenceResponse)(nil),         // 8: snowraft.v1.GetSequenceResponse
+	(*ListSequencesRequest)(nil),        // 9: snowraft.v1.ListSequencesRequest
+	(*ListSequencesResponse)(nil),       // 10: snowraft.v1.ListSequencesResponse
+	(*UpdateSequenceRequest)(nil),       // 11: snowraft.v1.UpdateSequenceRequest
+	(*UpdateSequenceResponse)(nil),      // 12: snowraft.v1.UpdateSequenceResponse
+	(*DeleteSequenceRequest)(nil),       // 13: snowraft.v1.DeleteSequenceRequest
+	(*DeleteSequenceResponse)(nil),      // 14: snowraft.v1.DeleteSequenceResponse
+	(*SetNextRequest)(nil),              // 15: snowraft.v1.SetNextRequest
+	(*SetNextResponse)(nil),             // 16: snowraft.v1.SetNextResponse
+	(*ResumeSequenceRequest)(nil),       // 17: snowraft.v1.ResumeSequenceRequest
+	(*ResumeSequenceResponse)(nil),      // 18: snowraft.v1.ResumeSequenceResponse
+	(*ListFrozenSequencesRequest)(nil),  // 19: snowraft.v1.ListFrozenSequencesRequest
+	(*ListFrozenSequencesResponse)(nil), // 20: snowraft.v1.ListFrozenSequencesResponse
+	(*BeginSequenceRequest)(nil),        // 21: snowraft.v1.BeginSequenceRequest
+	(*BeginSequenceResponse)(nil),       // 22: snowraft.v1.BeginSequenceResponse
+	(*NextNumbersRequest)(nil),          // 23: snowraft.v1.NextNumbersRequest
+	(*NextNumbersResponse)(nil),         // 24: snowraft.v1.NextNumbersResponse
+	(*StreamNumbersRequest)(nil),        // 25: snowraft.v1.StreamNumbersRequest
+	(*StreamNumbersResponse)(nil),       // 26: snowraft.v1.StreamNumbersResponse
+	(*GetLastRequest)(nil),              // 27: snowraft.v1.GetLastRequest
+	(*GetLastResponse)(nil),             // 28: snowraft.v1.GetLastResponse
+	(*DecodeTextRequest)(nil),           // 29: snowraft.v1.DecodeTextRequest
+	(*DecodeTextResponse)(nil),          // 30: snowraft.v1.DecodeTextResponse
+	(*AllocateBlockRequest)(nil),        // 31: snowraft.v1.AllocateBlockRequest
+	(*AllocateBlockResponse)(nil),       // 32: snowraft.v1.AllocateBlockResponse
+	(*Block)(nil),                       // 33: snowraft.v1.Block
+	(*ReturnBlockRequest)(nil),          // 34: snowraft.v1.ReturnBlockRequest
+	(*ReturnBlockResponse)(nil),         // 35: snowraft.v1.ReturnBlockResponse
+	(*fieldmaskpb.FieldMask)(nil),       // 36: google.protobuf.FieldMask
+	(*status.Status)(nil),               // 37: google.rpc.Status
 }
 var file_snowraft_v1_sequence_proto_depIdxs = []int32{
 	0,  // 0: snowraft.v1.Sequence.mode:type_name -> snowraft.v1.SequenceMode
 	1,  // 1: snowraft.v1.Sequence.reset:type_name -> snowraft.v1.SequenceReset
-	3,  // 2: snowraft.v1.Sequence.ended_periods:type_name -> snowraft.v1.EndedPeriod
-	2,  // 3: snowraft.v1.CreateSequenceRequest.sequence:type_name -> snowraft.v1.Sequence
-	2,  // 4: snowraft.v1.CreateSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
-	2,  // 5: snowraft.v1.GetSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
-	2,  // 6: snowraft.v1.ListSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
-	2,  // 7: snowraft.v1.UpdateSequenceRequest.sequence:type_name -> snowraft.v1.Sequence
-	33, // 8: snowraft.v1.UpdateSequenceRequest.update_mask:type_name -> google.protobuf.FieldMask
-	2,  // 9: snowraft.v1.UpdateSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
-	2,  // 10: snowraft.v1.SetNextResponse.sequence:type_name -> snowraft.v1.Sequence
-	2,  // 11: snowraft.v1.ResumeSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
-	2,  // 12: snowraft.v1.ListFrozenSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
-	2,  // 13: snowraft.v1.BeginSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	4,  // 2: snowraft.v1.Sequence.ended_periods:type_name -> snowraft.v1.EndedPeriod
+	3,  // 3: snowraft.v1.CreateSequenceRequest.sequence:type_name -> snowraft.v1.Sequence
+	3,  // 4: snowraft.v1.CreateSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	3,  // 5: snowraft.v1.GetSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	3,  // 6: snowraft.v1.ListSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
+	3,  // 7: snowraft.v1.UpdateSequenceRequest.sequence:type_name -> snowraft.v1.Sequence
+	36, // 8: snowraft.v1.UpdateSequenceRequest.update_mask:type_name -> google.protobuf.FieldMask
+	3,  // 9: snowraft.v1.UpdateSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	3,  // 10: snowraft.v1.SetNextResponse.sequence:type_name -> snowraft.v1.Sequence
+	3,  // 11: snowraft.v1.ResumeSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	3,  // 12: snowraft.v1.ListFrozenSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
+	3,  // 13: snowraft.v1.BeginSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
 	0,  // 14: snowraft.v1.NextNumbersResponse.mode:type_name -> snowraft.v1.SequenceMode
-	22, // 15: snowraft.v1.StreamNumbersRequest.request:type_name -> snowraft.v1.NextNumbersRequest
-	23, // 16: snowraft.v1.StreamNumbersResponse.response:type_name -> snowraft.v1.NextNumbersResponse
-	34, // 17: snowraft.v1.StreamNumbersResponse.error:type_name -> google.rpc.Status
-	30, // 18: snowraft.v1.AllocateBlockResponse.block:type_name -> snowraft.v1.Block
-	4,  // 19: snowraft.v1.SequenceService.CreateSequence:input_type -> snowraft.v1.CreateSequenceRequest
-	6,  // 20: snowraft.v1.SequenceService.GetSequence:input_type -> snowraft.v1.GetSequenceRequest
-	8,  // 21: snowraft.v1.SequenceService.ListSequences:input_type -> snowraft.v1.ListSequencesRequest
-	10, // 22: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
-	12, // 23: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
-	14, // 24: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
-	16, // 25: snowraft.v1.SequenceService.ResumeSequence:input_type -> snowraft.v1.ResumeSequenceRequest
-	18, // 26: snowraft.v1.SequenceService.ListFrozenSequences:input_type -> snowraft.v1.ListFrozenSequencesRequest
-	20, // 27: snowraft.v1.SequenceService.BeginSequence:input_type -> snowraft.v1.BeginSequenceRequest
-	22, // 28: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
-	24, // 29: snowraft.v1.SequenceService.StreamNumbers:input_type -> snowraft.v1.StreamNumbersRequest
-	26, // 30: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
-	28, // 31: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
-	31, // 32: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
-	5,  // 33: snowraft.v1.SequenceService.CreateSequence:output_type -> snowraft.v1.CreateSequenceResponse
-	7,  // 34: snowraft.v1.SequenceService.GetSequence:output_type -> snowraft.v1.GetSequenceResponse
-	9,  // 35: snowraft.v1.SequenceService.ListSequences:output_type -> snowraft.v1.ListSequencesResponse
-	11, // 36: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
-	13, // 37: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
-	15, // 38: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
-	17, // 39: snowraft.v1.SequenceService.ResumeSequence:output_type -> snowraft.v1.ResumeSequenceResponse
-	19, // 40: snowraft.v1.SequenceService.ListFrozenSequences:output_type -> snowraft.v1.ListFrozenSequencesResponse
-	21, // 41: snowraft.v1.SequenceService.BeginSequence:output_type -> snowraft.v1.BeginSequenceResponse
-	23, // 42: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
-	25, // 43: snowraft.v1.SequenceService.StreamNumbers:output_type -> snowraft.v1.StreamNumbersResponse
-	27, // 44: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
-	29, // 45: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
-	32, // 46: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse
-	33, // [33:47] is the sub-list for method output_type
-	19, // [19:33] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	23, // 15: snowraft.v1.StreamNumbersRequest.request:type_name -> snowraft.v1.NextNumbersRequest
+	24, // 16: snowraft.v1.StreamNumbersResponse.response:type_name -> snowraft.v1.NextNumbersResponse
+	37, // 17: snowraft.v1.StreamNumbersResponse.error:type_name -> google.rpc.Status
+	2,  // 18: snowraft.v1.DecodeTextResponse.state:type_name -> snowraft.v1.GrantState
+	33, // 19: snowraft.v1.AllocateBlockResponse.block:type_name -> snowraft.v1.Block
+	5,  // 20: snowraft.v1.SequenceService.CreateSequence:input_type -> snowraft.v1.CreateSequenceRequest
+	7,  // 21: snowraft.v1.SequenceService.GetSequence:input_type -> snowraft.v1.GetSequenceRequest
+	9,  // 22: snowraft.v1.SequenceService.ListSequences:input_type -> snowraft.v1.ListSequencesRequest
+	11, // 23: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
+	13, // 24: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
+	15, // 25: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
+	17, // 26: snowraft.v1.SequenceService.ResumeSequence:input_type -> snowraft.v1.ResumeSequenceRequest
+	19, // 27: snowraft.v1.SequenceService.ListFrozenSequences:input_type -> snowraft.v1.ListFrozenSequencesRequest
+	21, // 28: snowraft.v1.SequenceService.BeginSequence:input_type -> snowraft.v1.BeginSequenceRequest
+	23, // 29: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
+	25, // 30: snowraft.v1.SequenceService.StreamNumbers:input_type -> snowraft.v1.StreamNumbersRequest
+	27, // 31: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
+	29, // 32: snowraft.v1.SequenceService.DecodeText:input_type -> snowraft.v1.DecodeTextRequest
+	31, // 33: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
+	34, // 34: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
+	6,  // 35: snowraft.v1.SequenceService.CreateSequence:output_type -> snowraft.v1.CreateSequenceResponse
+	8,  // 36: snowraft.v1.SequenceService.GetSequence:output_type -> snowraft.v1.GetSequenceResponse
+	10, // 37: snowraft.v1.SequenceService.ListSequences:output_type -> snowraft.v1.ListSequencesResponse
+	12, // 38: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
+	14, // 39: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
+	16, // 40: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
+	18, // 41: snowraft.v1.SequenceService.ResumeSequence:output_type -> snowraft.v1.ResumeSequenceResponse
+	20, // 42: snowraft.v1.SequenceService.ListFrozenSequences:output_type -> snowraft.v1.ListFrozenSequencesResponse
+	22, // 43: snowraft.v1.SequenceService.BeginSequence:output_type -> snowraft.v1.BeginSequenceResponse
+	24, // 44: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
+	26, // 45: snowraft.v1.SequenceService.StreamNumbers:output_type -> snowraft.v1.StreamNumbersResponse
+	28, // 46: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
+	30, // 47: snowraft.v1.SequenceService.DecodeText:output_type -> snowraft.v1.DecodeTextResponse
+	32, // 48: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
+	35, // 49: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse
+	35, // [35:50] is the sub-list for method output_type
+	20, // [20:35] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_sequence_proto_init() }
@@ -2742,14 +2976,14 @@ func file_snowraft_v1_sequence_proto_init() {
 	file_snowraft_v1_sequence_proto_msgTypes[20].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[23].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[25].OneofWrappers = []any{}
-	file_snowraft_v1_sequence_proto_msgTypes[27].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[29].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_sequence_proto_rawDesc), len(file_snowraft_v1_sequence_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   31,
+			NumEnums:      3,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -31,6 +31,7 @@ const (
 	SequenceService_NextNumbers_FullMethodName         = "/snowraft.v1.SequenceService/NextNumbers"
 	SequenceService_StreamNumbers_FullMethodName       = "/snowraft.v1.SequenceService/StreamNumbers"
 	SequenceService_GetLast_FullMethodName             = "/snowraft.v1.SequenceService/GetLast"
+	SequenceService_DecodeText_FullMethodName          = "/snowraft.v1.SequenceService/DecodeText"
 	SequenceService_AllocateBlock_FullMethodName       = "/snowraft.v1.SequenceService/AllocateBlock"
 	SequenceService_ReturnBlock_FullMethodName         = "/snowraft.v1.SequenceService/ReturnBlock"
 )
@@ -79,6 +80,10 @@ type SequenceServiceClient interface {
 	// GetLast returns the last number that was issued. For a strict sequence, the read is linearizable. For a relaxed one, the
 	// number is the last one that the answering member issued or, if it issued none, the last one that the cluster granted.
 	GetLast(ctx context.Context, in *GetLastRequest, opts ...grpc.CallOption) (*GetLastResponse, error)
+	// DecodeText returns the number of a text that the format of a sequence wrote, or an earlier format of it. It also decodes texts of
+	// a deleted sequence that is remembered. The leader answers from its state at some moment after the call. A text that no
+	// format of the sequence writes fails with INVALID_ARGUMENT; the message says which part is wrong, such as the check digit.
+	DecodeText(ctx context.Context, in *DecodeTextRequest, opts ...grpc.CallOption) (*DecodeTextResponse, error)
 	// AllocateBlock grants a block of a relaxed sequence to a process that issues numbers itself: a member, or an
 	// application with blocks in memory.
 	AllocateBlock(ctx context.Context, in *AllocateBlockRequest, opts ...grpc.CallOption) (*AllocateBlockResponse, error)
@@ -218,6 +223,16 @@ func (c *sequenceServiceClient) GetLast(ctx context.Context, in *GetLastRequest,
 	return out, nil
 }
 
+func (c *sequenceServiceClient) DecodeText(ctx context.Context, in *DecodeTextRequest, opts ...grpc.CallOption) (*DecodeTextResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DecodeTextResponse)
+	err := c.cc.Invoke(ctx, SequenceService_DecodeText_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *sequenceServiceClient) AllocateBlock(ctx context.Context, in *AllocateBlockRequest, opts ...grpc.CallOption) (*AllocateBlockResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AllocateBlockResponse)
@@ -282,6 +297,10 @@ type SequenceServiceServer interface {
 	// GetLast returns the last number that was issued. For a strict sequence, the read is linearizable. For a relaxed one, the
 	// number is the last one that the answering member issued or, if it issued none, the last one that the cluster granted.
 	GetLast(context.Context, *GetLastRequest) (*GetLastResponse, error)
+	// DecodeText returns the number of a text that the format of a sequence wrote, or an earlier format of it. It also decodes texts of
+	// a deleted sequence that is remembered. The leader answers from its state at some moment after the call. A text that no
+	// format of the sequence writes fails with INVALID_ARGUMENT; the message says which part is wrong, such as the check digit.
+	DecodeText(context.Context, *DecodeTextRequest) (*DecodeTextResponse, error)
 	// AllocateBlock grants a block of a relaxed sequence to a process that issues numbers itself: a member, or an
 	// application with blocks in memory.
 	AllocateBlock(context.Context, *AllocateBlockRequest) (*AllocateBlockResponse, error)
@@ -333,6 +352,9 @@ func (UnimplementedSequenceServiceServer) StreamNumbers(grpc.BidiStreamingServer
 }
 func (UnimplementedSequenceServiceServer) GetLast(context.Context, *GetLastRequest) (*GetLastResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetLast not implemented")
+}
+func (UnimplementedSequenceServiceServer) DecodeText(context.Context, *DecodeTextRequest) (*DecodeTextResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DecodeText not implemented")
 }
 func (UnimplementedSequenceServiceServer) AllocateBlock(context.Context, *AllocateBlockRequest) (*AllocateBlockResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AllocateBlock not implemented")
@@ -566,6 +588,24 @@ func _SequenceService_GetLast_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SequenceService_DecodeText_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DecodeTextRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SequenceServiceServer).DecodeText(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SequenceService_DecodeText_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SequenceServiceServer).DecodeText(ctx, req.(*DecodeTextRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _SequenceService_AllocateBlock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AllocateBlockRequest)
 	if err := dec(in); err != nil {
@@ -652,6 +692,10 @@ var SequenceService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetLast",
 			Handler:    _SequenceService_GetLast_Handler,
+		},
+		{
+			MethodName: "DecodeText",
+			Handler:    _SequenceService_DecodeText_Handler,
 		},
 		{
 			MethodName: "AllocateBlock",

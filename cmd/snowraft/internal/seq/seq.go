@@ -26,6 +26,6 @@ makes it void with a reason, so that every number is accounted for.`,
     --format 'INV-{date:yyyy}-{seq:06}'`,
 	},
 		newCreate(a), newGet(a), newList(a), newUpdate(a),
-		newDelete(a), newNext(a), newSet(a), newLast(a), newResume(a),
+		newDelete(a), newNext(a), newSet(a), newLast(a), newDecode(a), newResume(a),
 		newReserve(a), newConfirm(a), newVoid(a), newOpen(a), newAudit(a), newTake(a), newResolve(a))
 }

@@ -17,7 +17,7 @@ import (
 const devToken = "dev"
 
 // devScopes are the scopes of an application that may use everything and administer only sequences.
-var devScopes = []string{"ids:issue:*", "seq:next:*", "seq:read:*", "seq:admin:*", "worker:lease:*", "cluster:read", "metrics:read"}
+var devScopes = []string{"ids:issue:*", "seq:next:*", "seq:read:*", "seq:decode:*", "seq:admin:*", "worker:lease:*", "cluster:read", "metrics:read"}
 
 // secured holds the files of a secured dev, and the text of its token if this start created it.
 type secured struct {

@@ -25,6 +25,7 @@ A scope is a right, and for some rights a name, which may end in *:
   seq:next:SEQUENCE    issue numbers
   seq:read:SEQUENCE    show a sequence and its last number; seq:read:* also
                        lists all
+  seq:decode:SEQUENCE  decode texts of a sequence, such as voucher codes
   seq:admin:SEQUENCE   create, change and delete sequences
   ids:backfill:LAYOUT  issue IDs of the past, and manage the jobs for it
   worker:lease:LAYOUT  lease workers, for embedded generators

@@ -477,6 +477,33 @@ func local_request_SequenceService_GetLast_0(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
+func request_SequenceService_DecodeText_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extSnowraftv1.DecodeTextRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.DecodeText(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_SequenceService_DecodeText_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extSnowraftv1.DecodeTextRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.DecodeText(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_SequenceService_AllocateBlock_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq extSnowraftv1.AllocateBlockRequest
@@ -757,6 +784,26 @@ func RegisterSequenceServiceHandlerServer(ctx context.Context, mux *runtime.Serv
 		}
 		forward_SequenceService_GetLast_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_SequenceService_DecodeText_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/snowraft.v1.SequenceService/DecodeText", runtime.WithHTTPPathPattern("/v1/sequences:decode"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_SequenceService_DecodeText_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_SequenceService_DecodeText_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_SequenceService_AllocateBlock_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1024,6 +1071,23 @@ func RegisterSequenceServiceHandlerClient(ctx context.Context, mux *runtime.Serv
 		}
 		forward_SequenceService_GetLast_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_SequenceService_DecodeText_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/snowraft.v1.SequenceService/DecodeText", runtime.WithHTTPPathPattern("/v1/sequences:decode"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_SequenceService_DecodeText_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_SequenceService_DecodeText_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_SequenceService_AllocateBlock_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1073,6 +1137,7 @@ var (
 	pattern_SequenceService_BeginSequence_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "begin"))
 	pattern_SequenceService_NextNumbers_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "next"))
 	pattern_SequenceService_GetLast_0             = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "last"))
+	pattern_SequenceService_DecodeText_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "decode"))
 	pattern_SequenceService_AllocateBlock_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "blocks"}, "allocate"))
 	pattern_SequenceService_ReturnBlock_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "blocks"}, "return"))
 )
@@ -1089,6 +1154,7 @@ var (
 	forward_SequenceService_BeginSequence_0       = runtime.ForwardResponseMessage
 	forward_SequenceService_NextNumbers_0         = runtime.ForwardResponseMessage
 	forward_SequenceService_GetLast_0             = runtime.ForwardResponseMessage
+	forward_SequenceService_DecodeText_0          = runtime.ForwardResponseMessage
 	forward_SequenceService_AllocateBlock_0       = runtime.ForwardResponseMessage
 	forward_SequenceService_ReturnBlock_0         = runtime.ForwardResponseMessage
 )
