@@ -42,7 +42,7 @@ func operations(_ context.Context, p *player) error {
 	if err := p.connect(); err != nil {
 		return err
 	}
-	for _, part := range []func(*player) error{direct, uuids, buffered, strict, relaxed} {
+	for _, part := range []func(*player) error{direct, uuids, buffered, manages, strict, relaxed} {
 		if err := part(p); err != nil {
 			return err
 		}

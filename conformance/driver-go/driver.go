@@ -138,6 +138,10 @@ func (d *driver) perform(r request) (any, error) {
 		return d.take(ctx, a)
 	case "create":
 		return struct{}{}, d.create(ctx, a)
+	case "sequence", "update", "delete", "list", "last", "set_next":
+		return d.manage(ctx, r.Op, a)
+	case "create_layout", "layout":
+		return d.layout(ctx, r.Op, a)
 	case "numbers":
 		return d.numbers(ctx, a)
 	case "blocks":

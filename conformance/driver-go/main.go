@@ -42,6 +42,10 @@ type params struct {
 	RequestID  string   `json:"request_id"`
 	Period     string   `json:"period"`
 	From       *int64   `json:"from,string"`
+	Prefix     string   `json:"prefix"`
+	Next       int64    `json:"next,string"`
+	Fields     string   `json:"fields"`
+	EpochMs    int64    `json:"epoch_ms"`
 	Blocks     string   `json:"blocks"`
 	Kind       string   `json:"kind"`
 	Name       string   `json:"name"`

@@ -18,6 +18,7 @@ from snowraft import (
     Client,
     Layout,
     Parts,
+    SequenceInfo,
     SnowraftError,
     aio,
     decode_text,
@@ -159,6 +160,37 @@ class Operations:
         self._do(self._clients.get(args["client"]).create_sequence(args["sequence"], **numeric, **other))
         return {}
 
+    def op_sequence(self, args: dict[str, Any]) -> Any:
+        return info(self._do(self._clients.get(args["client"]).get_sequence(args["sequence"])))
+
+    def op_update(self, args: dict[str, Any]) -> Any:
+        return info(self._do(self._clients.get(args["client"]).update_sequence(args["sequence"], format=args["format"])))
+
+    def op_set_next(self, args: dict[str, Any]) -> Any:
+        return info(self._do(self._clients.get(args["client"]).sequence(args["sequence"]).set_next(int(args["next"]))))
+
+    def op_delete(self, args: dict[str, Any]) -> Any:
+        self._do(self._clients.get(args["client"]).delete_sequence(args["sequence"]))
+        return {}
+
+    def op_list(self, args: dict[str, Any]) -> Any:
+        return {"names": [s.name for s in self._do(self._clients.get(args["client"]).list_sequences(args["prefix"]))]}
+
+    def op_last(self, args: dict[str, Any]) -> Any:
+        last = self._do(self._clients.get(args["client"]).sequence(args["sequence"]).last())
+        return {} if last is None else {"last": str(last)}
+
+    def op_create_layout(self, args: dict[str, Any]) -> Any:
+        layout = Layout(args["fields"], name=args["layout"], epoch_ms=args["epoch_ms"])
+        self._do(self._clients.get(args["client"]).create_layout(layout))
+        return {}
+
+    def op_layout(self, args: dict[str, Any]) -> Any:
+        client = self._clients.get(args["client"])
+        fields = self._do(client.layout(args["layout"])).fields
+        names = [layout.name for layout in self._do(client.list_layouts())]
+        return {"fields": ",".join(f"{kind}:{bits}" for kind, bits in fields), "names": names}
+
     def op_numbers(self, args: dict[str, Any]) -> Any:
         sequence = self._clients.get(args["client"]).sequence(args["sequence"])
         stated = int(args["from"]) if args.get("from") else None
@@ -275,3 +307,9 @@ def preset(name: str) -> Layout:
     if name not in PRESETS:
         raise ValueError(f"no preset {name!r}")
     return PRESETS[name]
+
+
+def info(sequence: SequenceInfo) -> dict[str, Any]:
+    """Returns a sequence, as far as the suite looks at it."""
+    found = {"mode": sequence.mode, "step": str(sequence.increment), "format": sequence.format}
+    return found if sequence.next is None else found | {"next": str(sequence.next)}

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { Client, SnowraftError, decodeText, preset, version } from "snowraft";
+import { Client, Layout, SnowraftError, decodeText, preset, version } from "snowraft";
 import { runs, startRun, stopRun } from "./runs.mjs";
 import { issueInWorkers } from "./workers.mjs";
 
@@ -145,6 +145,23 @@ export const ops = {
     }, timed(args));
     return {};
   },
+  sequence: async (args) => infoOf(await find(clients, args.client).getSequence(args.sequence)),
+  update: async (args) => infoOf(await find(clients, args.client).updateSequence(args.sequence, { format: args.format })),
+  set_next: async (args) => infoOf(await find(clients, args.client).sequence(args.sequence).setNext(BigInt(args.next))),
+  delete: async (args) => {
+    await find(clients, args.client).deleteSequence(args.sequence);
+    return {};
+  },
+  list: async (args) => ({ names: (await find(clients, args.client).listSequences(args.prefix)).map((s) => s.name) }),
+  last: async (args) => ({ last: textOf(await find(clients, args.client).sequence(args.sequence).last()) }),
+  create_layout: async (args) => {
+    await find(clients, args.client).createLayout(new Layout({ name: args.layout, fields: args.fields, epochAtMs: args.epoch_ms }));
+    return {};
+  },
+  layout: async (args) => ({
+    fields: (await find(clients, args.client).getLayout(args.layout)).fields.map((f) => `${f.kind}:${f.bits}`).join(","),
+    names: (await find(clients, args.client).listLayouts()).map((l) => l.name),
+  }),
   numbers: async (args) => {
     const sequence = find(clients, args.client).sequence(args.sequence);
     const numbers = await sequence.take(args.count, {
@@ -190,6 +207,13 @@ export const ops = {
     };
   },
 };
+
+/** infoOf returns a sequence, as far as the suite looks at it. */
+function infoOf({ mode, increment, format, next }) {
+  return { mode, step: `${increment}`, format, next: textOf(next) };
+}
+
+const textOf = (value) => (value === undefined ? undefined : `${value}`);
 
 const readyMs = 10_000;
 

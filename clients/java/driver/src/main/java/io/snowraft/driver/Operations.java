@@ -56,6 +56,8 @@ final class Operations {
             case "buffer" -> answer.put("ok", buffer(args));
             case "take" -> take(args, answer);
             case "create" -> answer.put("ok", create(args));
+            case "sequence", "update", "set_next", "delete", "list", "last", "create_layout", "layout" ->
+                answer.put("ok", Management.perform(op, client(args), args));
             case "numbers" -> answer.put("ok", numbers(args));
             case "blocks" -> {
                 blocks.put(args.text("blocks"), client(args).blocks(args.text("sequence"), args.count("size", 100)));
