@@ -150,6 +150,9 @@ func TestRestoreClosesThePast(t *testing.T) {
 	l.must(extendJob(0, 0, 10, 'a'))
 	l.must(at(epoch+2000, observe(false)))
 	l.restore(nil)
+	if n := l.ClosedPasts(); n != 1 {
+		t.Errorf("%d pasts are closed, want 1", n)
+	}
 	l.refused(pastClosed, start("old"))
 	l.refused(backfillEnded, extendJob(0, 10, 11, 'b'))
 	l.refused(backfillEnded, extendJob(0, 0, 10, 'a'))

@@ -94,6 +94,16 @@ func (s *State) Past(layout string) (p Past, ok bool) {
 	return Past{Border: l.past.border, NextJob: l.past.next, Jobs: l.maxJobs(), Closed: l.past.closed}, true
 }
 
+// ClosedPasts returns the number of layouts whose past a restore closed.
+func (s *State) ClosedPasts() (n int) {
+	for _, l := range s.layouts {
+		if l.past != nil && l.past.closed {
+			n++
+		}
+	}
+	return n
+}
+
 // Backfills returns up to limit backfill jobs of a layout, in ascending order from a number on.
 func (s *State) Backfills(layout string, from uint64, limit int) []Backfill {
 	l := s.layouts[layout]

@@ -262,6 +262,16 @@ func (s *State) resumeTemplate(e entry) Result {
 	return s.setTemplate(&next)
 }
 
+// SuspendedTemplates returns the number of templates with which no sequence begins.
+func (s *State) SuspendedTemplates() (n int) {
+	for _, t := range s.templates {
+		if t.suspended {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *State) setTemplate(t *template) Result {
 	s.templates = s.templates.with(t)
 	s.revision++

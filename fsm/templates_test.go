@@ -161,11 +161,18 @@ func TestResumeTemplate(t *testing.T) {
 	l.index = r.Index
 	l.survives()
 	l.must(acknowledge(r.Index))
+	all := l.SuspendedTemplates()
+	if n := len(l.Templates("", "", 100)); n == 0 || all != n {
+		t.Errorf("%d of %d templates are suspended", all, n)
+	}
 	l.refused(templateSuspended, begin("t/1", l.template("t/*").Generation, 20250102))
 	l.refused(mismatchedGen, resumeTemplate("t/*", 1, 7))
 	l.refused(unknownTemplate, resumeTemplate("z/*", 1, 7))
 	l.refused(invalidArgument, resumeTemplate("t/a*", l.template("t/a*").Generation, 201))
 	l.must(resumeTemplate("t/*", l.template("t/*").Generation, 7))
+	if n := l.SuspendedTemplates(); n != all-1 {
+		t.Errorf("%d templates are suspended after one was resumed, want %d", n, all-1)
+	}
 	l.must(begin("t/1", l.template("t/*").Generation, 20250101))
 	l.gives("t/1", 1, 20250101, 7, 1)
 	l.gives("t/1", 1, 20250102, 1, 1)

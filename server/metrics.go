@@ -48,6 +48,7 @@ var (
 	descExpiry    = kernel.Desc("token_next_expiry_timestamp_seconds", "Unix time at which the next API token expires, of those with a life of more than seven days; NaN if none does.")
 	descSequences = kernel.Desc("sequences", "Sequences of the cluster, without deleted ones; NaN before the member joined a cluster.")
 	descDeleted   = kernel.Desc("sequences_deleted", "Deleted sequences that the cluster remembers; NaN before the member joined a cluster.")
+	descFrozen    = kernel.Desc("restore_frozen", "Sequences, templates and pasts of layouts that issue nothing since a restore, until they are resumed, by kind; NaN before the member joined a cluster.", "kind")
 	descBlocks    = kernel.Desc("blocks_granted_total", "Blocks of relaxed sequences that were granted to this member.")
 	descWaits     = kernel.Desc("block_waits_total", "Requests for numbers of relaxed sequences that waited for a block.")
 	descSkipped   = kernel.Desc("numbers_skipped_total", "Numbers of this member's blocks that are never issued.")
@@ -142,6 +143,9 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(descExhausted, ofCluster(ends.Exhausted))
 		gauge(descAllOpen, ofCluster(ends.Reservations))
 		gauge(descDeleted, ofCluster(s.DeletedSequenceCount()))
+		gauge(descFrozen, ofCluster(s.FrozenCount()), "sequence")
+		gauge(descFrozen, ofCluster(s.SuspendedTemplates()), "template")
+		gauge(descFrozen, ofCluster(s.ClosedPasts()), "past")
 	})
 	now := m.Clock().Now().Wall
 	for _, l := range layouts {

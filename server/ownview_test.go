@@ -45,6 +45,7 @@ func TestMetricsOfWaitingMemberAreUnknown(t *testing.T) {
 			"snowraft_observed_clock_timestamp_seconds": math.NaN(), "snowraft_clock_offset_seconds": math.NaN(),
 			"snowraft_last_backup_timestamp_seconds": math.NaN(), "snowraft_certificate_expiry_timestamp_seconds": math.NaN(), "snowraft_token_next_expiry_timestamp_seconds": math.NaN(),
 			"snowraft_sequences": math.NaN(), "snowraft_sequences_deleted": math.NaN(), "snowraft_sequences_exhausted": math.NaN(),
+			`snowraft_restore_frozen{kind="sequence"}`: math.NaN(), `snowraft_restore_frozen{kind="template"}`: math.NaN(), `snowraft_restore_frozen{kind="past"}`: math.NaN(),
 			"snowraft_fsm_version": math.NaN(), `snowraft_members{alive="true",role="voter"}`: math.NaN(), `snowraft_members{alive="false",role="voter"}`: math.NaN(),
 			"snowraft_sequences_remaining_ratio_min": math.NaN(), `snowraft_last_halt_timestamp_seconds{reason="disk"}`: math.NaN(),
 		} {

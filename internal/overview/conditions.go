@@ -41,6 +41,16 @@ func (f *facts) restoration() (all []finding) {
 		all = append(all, of(warning, fmt.Sprintf("%s %s frozen since the restore", count(shown, "sequence"), verb(shown, "is", "are")),
 			"resume them with the last numbers of your own data", runbookRestored).by("snowraft seq resume"))
 	}
+	if n := r.GetSuspendedTemplates(); n > 0 {
+		shown := int(min(n, 1<<30))
+		all = append(all, of(warning, fmt.Sprintf("%s %s suspended since the restore, so no sequence begins with %s", count(shown, "template"), verb(shown, "is", "are"), verb(shown, "it", "them")),
+			"resume them with a start beyond the numbers of every lost sequence", runbookRestored).by("snowraft template list"))
+	}
+	if n := r.GetClosedPasts(); n > 0 {
+		shown := int(min(n, 1<<30))
+		all = append(all, of(warning, fmt.Sprintf("the restore closed the past of %s, so no backfill job can be started there", count(shown, "layout")),
+			"open it with the last job of the old cluster", runbookRestored).by("snowraft backfill resume LAYOUT --after JOB"))
+	}
 	if r.GetNamesClosed() {
 		all = append(all, of(warning, "no sequence with a new name can be created since the restore",
 			"acknowledge the restore, then create what the backup lacks, each sequence with its --start", runbookRestored).by("snowraft restore acknowledge"))

@@ -181,6 +181,15 @@ func TestVerdict(t *testing.T) {
 			"1 sequence is frozen since the restore; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; resume them with the last numbers of your own data.",
 			[]string{"restored-and-frozen"},
 		},
+		"restored, templates suspended and pasts closed": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				s.own.Restoration = &snowraftv1.Restoration{IssuesAtMs: noon - 600_000, SuspendedTemplates: 2, ClosedPasts: 1}
+				return s
+			}, warning,
+			"2 templates are suspended since the restore, so no sequence begins with them; 1 more problem; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; resume them with a start beyond the numbers of every lost sequence.",
+			[]string{"restored-and-frozen", "restored-and-frozen"},
+		},
 		"restored, the old cluster lives": {
 			func() *scene {
 				s := newScene("a", "b", "c")

@@ -37,7 +37,7 @@ func (s *Services) restoration() (m *snowraftv1.Restoration) {
 		m = &snowraftv1.Restoration{
 			Ancestors: restored.GetAncestors(), Index: restored.GetIndex(), RestoredAtMs: restored.GetRestoredAtMs(),
 			FloorAtMs: restored.GetFloorAtMs(), IssuesAtMs: state.IssuesFrom(), NamesClosed: restored.GetNamesClosed(),
-			FrozenSequences: uint64(state.FrozenCount()), //nolint:gosec // a count
+			FrozenSequences: uint64(state.FrozenCount()), SuspendedTemplates: uint64(state.SuspendedTemplates()), ClosedPasts: uint64(state.ClosedPasts()), //nolint:gosec // counts
 			OldClusterAlive: old.Member, OldClusterId: old.Cluster, OldClusterIsSibling: old.Relation == lives.Sibling,
 			Superseded: restored.GetSuperseded(),
 		}

@@ -181,7 +181,8 @@ func meaningOf(e *snowraftv1.Event) string {
 var adviceByReason = map[string]string{
 	"NO_LEADER": "no-leader", "WINDOW_ENDED": "member-cut-off", "CLOCK_BEHIND": "clock-behind", "CLOCK_SKEW": "clock-ahead",
 	"WORKERS_EXHAUSTED": "workers-exhausted", "SET_BACK": "set-back", "CONTRADICTED": "set-back",
-	"FENCED": "restored-and-frozen", "SEQUENCE_FROZEN": "restored-and-frozen",
+	"FENCED": "restored-and-frozen", "SEQUENCE_FROZEN": "restored-and-frozen", "TEMPLATE_SUSPENDED": "restored-and-frozen", "PAST_CLOSED": "restored-and-frozen",
+	"NUMBER_UNRESOLVED": "restored-and-frozen", "RESERVATIONS_OPEN": "numbers-stay-open",
 	"SEQUENCE_EXHAUSTED": "sequence-exhausted", "WOULD_REPEAT": "numbers-would-repeat", "UNAUTHENTICATED": "token-refused",
 	"PERMISSION_DENIED": "token-refused", "RATE_LIMITED": "rate-of-a-token", "OVERLOADED": "overloaded-member", "NAME_TAKEN": "name-taken",
 }

@@ -40,6 +40,12 @@ func drillSetBack(d *drill) {
 	d.run()
 }
 
+func drillOpen(d *drill) {
+	d.started(1)
+	d.sh("snowraft seq create orders && snowraft seq create invoices --mode gapless && snowraft seq reserve invoices order-1001 order-1002")
+	d.run()
+}
+
 func drillExhausted(d *drill) {
 	d.started(1)
 	d.sh("snowraft seq create tickets --max 5 && snowraft seq next tickets --count 5")

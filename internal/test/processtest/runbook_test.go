@@ -45,6 +45,7 @@ var drills = map[string]func(d *drill){
 	"workers-exhausted":                         drillWorkers,
 	"restored-and-frozen":                       drillRestored,
 	"set-back":                                  drillSetBack,
+	"numbers-stay-open":                         drillOpen,
 	"sequence-exhausted":                        drillExhausted,
 	"numbers-would-repeat":                      drillRepeat,
 	"token-refused":                             drillToken,

@@ -46,7 +46,11 @@ type Restoration struct {
 	// That cluster is not an ancestor of this one: both were restored from the same cluster.
 	OldClusterIsSibling bool `protobuf:"varint,10,opt,name=old_cluster_is_sibling,json=oldClusterIsSibling,proto3" json:"old_cluster_is_sibling,omitempty"`
 	// IDs of the clusters that Supersede ended, oldest first.
-	Superseded    []string `protobuf:"bytes,11,rep,name=superseded,proto3" json:"superseded,omitempty"`
+	Superseded []string `protobuf:"bytes,11,rep,name=superseded,proto3" json:"superseded,omitempty"`
+	// Number of templates with which no sequence begins until ResumeTemplate.
+	SuspendedTemplates uint64 `protobuf:"varint,12,opt,name=suspended_templates,json=suspendedTemplates,proto3" json:"suspended_templates,omitempty"`
+	// Number of layouts in whose past no backfill job can be started until ResumeBackfills.
+	ClosedPasts   uint64 `protobuf:"varint,13,opt,name=closed_pasts,json=closedPasts,proto3" json:"closed_pasts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -158,11 +162,25 @@ func (x *Restoration) GetSuperseded() []string {
 	return nil
 }
 
+func (x *Restoration) GetSuspendedTemplates() uint64 {
+	if x != nil {
+		return x.SuspendedTemplates
+	}
+	return 0
+}
+
+func (x *Restoration) GetClosedPasts() uint64 {
+	if x != nil {
+		return x.ClosedPasts
+	}
+	return 0
+}
+
 var File_snowraft_v1_restoration_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_restoration_proto_rawDesc = "" +
 	"\n" +
-	"\x1dsnowraft/v1/restoration.proto\x12\vsnowraft.v1\"\x9e\x03\n" +
+	"\x1dsnowraft/v1/restoration.proto\x12\vsnowraft.v1\"\xf2\x03\n" +
 	"\vRestoration\x12\x1c\n" +
 	"\tancestors\x18\x01 \x03(\tR\tancestors\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12$\n" +
@@ -178,7 +196,9 @@ const file_snowraft_v1_restoration_proto_rawDesc = "" +
 	" \x01(\bR\x13oldClusterIsSibling\x12\x1e\n" +
 	"\n" +
 	"superseded\x18\v \x03(\tR\n" +
-	"supersededB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"superseded\x12/\n" +
+	"\x13suspended_templates\x18\f \x01(\x04R\x12suspendedTemplates\x12!\n" +
+	"\fclosed_pasts\x18\r \x01(\x04R\vclosedPastsB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_restoration_proto_rawDescOnce sync.Once

@@ -76,6 +76,8 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 		"Superseded", strings.Join(r.GetSuperseded(), ", "),
 		"Younger cluster", s.GetYoungerClusterAlive(),
 		"Frozen sequences", cli.TextIf(r.GetFrozenSequences() > 0, `%d; see "snowraft seq resume"`, r.GetFrozenSequences()),
+		"Suspended templates", cli.TextIf(r.GetSuspendedTemplates() > 0, `%d; see "snowraft template resume"`, r.GetSuspendedTemplates()),
+		"Closed pasts", cli.TextIf(r.GetClosedPasts() > 0, `%d; see "snowraft backfill resume"`, r.GetClosedPasts()),
 		"New sequences", cli.TextIf(r.GetNamesClosed(), `refused until "snowraft restore acknowledge"`),
 	)
 }
