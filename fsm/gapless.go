@@ -65,7 +65,7 @@ func RefuseGapless(name string) *Refused {
 // RefuseNotGapless refuses a call about reservations of a sequence that has none.
 func RefuseNotGapless(name string) *Refused {
 	return refuse(commandv1.Refusal_REFUSAL_NOT_GAPLESS,
-		"sequence %q is not gapless, so its numbers cannot be reserved; use next, or another sequence", name)
+		"sequence %q is not gapless, so it has no reservations and no account of its numbers; use \"snowraft seq next\", or a gapless sequence", name)
 }
 
 // drawn reports whether a number of the name was ever drawn.

@@ -241,7 +241,7 @@ func (q *sequence) lateCounter(period int32, from *int64, fence int32) (*sequenc
 		return q.counter(e), nil
 	case from == nil:
 		return nil, refuse(commandv1.Refusal_REFUSAL_PERIOD_UNKNOWN,
-			"sequence %q: the last number of the period %s is not known; give the next one (from, --from)", q.name, day(period))
+			"sequence %q: the last number of the period %s is not known; state the next one, from which on none was issued (from, --from)", q.name, day(period))
 	case *from < q.spec.min || *from > q.spec.max:
 		return nil, invalid("from %d: expected %d to %d", *from, q.spec.min, q.spec.max)
 	}

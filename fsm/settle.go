@@ -82,7 +82,16 @@ func (p *posting) claimed(c *commandv1.ReservationClaim, want commandv1.FateKind
 }
 
 func alreadySettled(name string, n int64, kind commandv1.FateKind) *Refused {
-	return refuse(commandv1.Refusal_REFUSAL_ALREADY_SETTLED, "sequence %q: number %d is %s already; leave it so", name, n, fateWords[kind])
+	return refuse(commandv1.Refusal_REFUSAL_ALREADY_SETTLED, "sequence %q: number %d is %s already; %s", name, n, fateWords[kind], fateAdvice[kind])
+}
+
+// fateAdvice holds the next step of a caller that wanted another fate for a number.
+var fateAdvice = map[commandv1.FateKind]string{
+	fateOpen:      "confirm it or make it void, by its key; see \"snowraft seq open\"",
+	fateConfirmed: "a confirmed number never becomes void, so cancel its document by another document",
+	fateVoid:      "a void number is never used again under this key, so take it out of the document, and reserve the key again",
+	fateTaken:     "it was drawn elsewhere, so leave it as it is",
+	fateUnknown:   "resolve it by its number; see \"snowraft seq resolve\"",
 }
 
 var fateWords = map[commandv1.FateKind]string{
