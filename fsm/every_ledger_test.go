@@ -117,7 +117,7 @@ var everyLedgerActions = func() (all []everyLedgerAction) {
 			add(fmt.Sprint("resolve ", number+1, " as used: ", used), func(n *everyLedgerNode) (*everyLedgerNode, error) {
 				cmd := resolve("inv", 0, number+1, 1, used)
 				next, _, err := n.do(cmd, func(b *books, _ uint64) commandv1.Refusal {
-					return b.resolve(cmd.GetResolveNumbers(), n.fsm.Restored() != nil, epoch)
+					return b.resolve(cmd.GetResolveNumbers(), n.fsm.Restored() != nil)
 				})
 				return next, err
 			})

@@ -239,7 +239,7 @@ func (b *books) fill(period int32, until int64) {
 	b.advance(period)
 }
 
-func (b *books) resolve(c *commandv1.ResolveNumbers, restored bool, now int64) commandv1.Refusal {
+func (b *books) resolve(c *commandv1.ResolveNumbers, restored bool) commandv1.Refusal {
 	want := fateVoid
 	if c.GetUsed() {
 		want = fateConfirmed
@@ -276,10 +276,7 @@ func (b *books) resolve(c *commandv1.ResolveNumbers, restored bool, now int64) c
 		at := bookNumber{period, n}
 		if f := b.fates[at]; f.kind == fateUnknown {
 			b.decide(at, want, false)
-			if k, ok := b.keys[f.key]; ok && f.key != "" {
-				k.state, k.at = want, now
-				b.keys[f.key] = k
-			}
+			delete(b.keys, f.key)
 		}
 	}
 	return 0

@@ -225,7 +225,7 @@ func (w *ledgerWorld) expect(cmd *commandv1.Command, b *books) (got []bookKey, r
 	case cmd.GetTakeNumbers() != nil:
 		return nil, b.take(cmd.GetTakeNumbers())
 	default:
-		return nil, b.resolve(cmd.GetResolveNumbers(), w.s.Restored() != nil, now)
+		return nil, b.resolve(cmd.GetResolveNumbers(), w.s.Restored() != nil)
 	}
 }
 

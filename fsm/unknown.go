@@ -195,7 +195,8 @@ func (a *account) unknownOf(name string, from, until int64, want commandv1.FateK
 	return parts, nil
 }
 
-// resolve gives a part of an unknown run a fate.
+// resolve gives a part of an unknown run a fate. It forgets the key that had the number open, because a used number may belong to
+// another key: the earlier cluster may have reused it after the backup.
 func (p *posting) resolve(a *account, period int32, of part, f fate) {
 	p.l.drop(a, of.first)
 	if of.first < of.from {
@@ -205,8 +206,5 @@ func (p *posting) resolve(a *account, period int32, of part, f fate) {
 		p.l.set(a, of.until, of.run.until, of.run.fate)
 	}
 	p.decide(a, period, of.from, of.until, of.run.fate, f)
-	if key := of.run.key; key != "" {
-		r, _ := p.l.keys.Get(key)
-		p.close(key, r, f.kind)
-	}
+	p.l.keys.Delete(of.run.key)
 }
