@@ -186,3 +186,25 @@ func TestStatedEndsNeedARight(t *testing.T) {
 		wantReason(t, "an administrator's word", err, "")
 	})
 }
+
+// A member that has just started does not know yet that the upgrade is finalized, and does not deny it.
+func TestLateNumbersAtAMemberThatStarts(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		nodes := startCluster(t, 3)
+		nodes[0].createSequence(lateInvoices("inv", snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT))
+		starts := nodes[0]
+		if starts.leads() {
+			starts = nodes[1]
+		}
+		starts.stop()
+		starts.start()
+		until(t, "the member answers", func() bool {
+			_, err := starts.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "inv", Count: 1, Period: "2026-07-01"})
+			if reason(err) == rpc.VersionTooLow {
+				t.Errorf("NextNumbers() = %v", err)
+			}
+			return err == nil
+		})
+	})
+}

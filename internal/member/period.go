@@ -17,8 +17,15 @@ type PeriodRequest struct {
 	RequestID string // a repetition gets the same numbers; empty: none
 }
 
-// CheckPeriods returns a [*VersionError] as long as some member may not know requests for the numbers of a period.
-func (m *Member) CheckPeriods() error {
+// CheckPeriods returns a [*VersionError] as long as some member may not know requests for the numbers of a period of a sequence. A
+// member that has just started queries the leader first: its replica may be behind the upgrade.
+func (m *Member) CheckPeriods(ctx context.Context, name string) error {
+	if m.fsmVersion() >= fsm.DocumentVersion {
+		return nil
+	}
+	if err := m.settleSequence(ctx, name); err != nil {
+		return err
+	}
 	if have := m.fsmVersion(); have < fsm.DocumentVersion {
 		return &VersionError{Need: fsm.DocumentVersion, Have: have}
 	}

@@ -127,7 +127,7 @@ func (s memberSource) NextOfPeriod(ctx context.Context, sequence string, count u
 	if err := member.CheckSequence(sequence); err != nil {
 		return n, err
 	}
-	if err := s.member.CheckPeriods(); err != nil {
+	if err := s.member.CheckPeriods(ctx, sequence); err != nil {
 		return n, err
 	}
 	if ctx, err = s.member.Acting(ctx, trust.RightNextNumbers); err != nil {
