@@ -19,6 +19,7 @@ const (
 	refusal     = "refusal"
 	liveness    = "liveness"
 	restored    = "restore"
+	documented  = "documents"
 )
 
 // Rows returns the controls and all bugs that a run of real members can show. Tests of the models show the other planted
@@ -36,6 +37,9 @@ func Rows() []Row {
 		{
 			Where: "restored", Workloads: []string{"ids", "strict", "relaxed", "embedded", "churn"}, Duration: 10 * time.Second,
 			MaxWindow: 8 * time.Second, Events: restores,
+		},
+		{
+			Where: "documents", Workloads: []string{"documents"}, Duration: 15 * time.Second, MaxWindow: 8 * time.Second, Events: restores,
 		},
 		{
 			Where: "nonvoters", Workloads: []string{"strict", "nonvoters"}, Duration: 30 * time.Second, Rate: 400, Events: leavings,
@@ -163,6 +167,24 @@ func Rows() []Row {
 		{
 			Bug: "live-not-frozen", Workloads: []string{"strict", "relaxed"}, Duration: 10 * time.Second, MaxWindow: 8 * time.Second,
 			Events: restores, Expected: []string{uniqueness, containment},
+		},
+		{
+			Bug: "void-reused-without-word", Workloads: []string{"documents"}, Duration: 20 * time.Second,
+			Expected: []string{documented},
+		},
+		{
+			Bug: "taken-drawn", Workloads: []string{"documents"}, Duration: 20 * time.Second,
+			Expected: []string{documented},
+		},
+		{
+			// A restored cluster reserves a number again that was void in the backup.
+			Bug: "reuse-after-restore", Workloads: []string{"documents"}, Duration: 15 * time.Second, MaxWindow: 8 * time.Second,
+			Events: restores, Expected: []string{documented},
+		},
+		{
+			// The old cluster began a tenant after the backup.
+			Bug: "template-start-forgotten", Workloads: []string{"documents"}, Duration: 15 * time.Second, MaxWindow: 8 * time.Second,
+			Events: restores, Expected: []string{documented},
 		},
 		{
 			Bug: "no-cluster-check", Workloads: []string{"ids", "strict"}, Duration: 25 * time.Second,

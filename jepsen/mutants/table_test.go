@@ -35,7 +35,7 @@ func TestRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkers := []string{containment, logAudit, uniqueness, order, refusal, liveness, restored}
+	checkers := []string{containment, logAudit, uniqueness, order, refusal, liveness, restored, documented}
 	for _, r := range Rows() {
 		if _, err := mutant.Named(patches, r.Bug); err != nil && !r.control() {
 			t.Error(err)
