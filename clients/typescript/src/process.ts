@@ -14,5 +14,5 @@ export function hostName(): string {
 
 /** thisProcess describes this process to people. */
 export function thisProcess(kind: string): HolderProcess {
-  return { host: hostName(), processId: `${pid}`, kind, version };
+  return { host: hostName(), processId: `${pid}`, kind, version: `typescript ${version}` };
 }

@@ -54,7 +54,8 @@ test("each generator draws a nonce of its own, and says who it is", async () => 
   const [a, b] = leases.acquired;
   assert.notEqual(a?.["nonce"], b?.["nonce"]);
   assert.equal(a?.["holder"], "test/0");
-  assert.equal((a?.["process"] as Record<string, string>)["processId"], String(process.pid));
+  const { processId, version } = a?.["process"] as Record<string, string>;
+  assert.deepEqual([processId, version], [String(process.pid), "typescript 0.1.0"]);
 });
 
 test("the grant of a lost reply is never used", async () => {

@@ -27,6 +27,9 @@ import java.util.concurrent.ConcurrentHashMap;
  * threads are daemons.
  */
 public final class SnowraftClient implements AutoCloseable {
+    /** The version of the client. */
+    public static final String VERSION = "0.1.0";
+
 
     private final Caller caller;
     private final Clock clock;

@@ -65,6 +65,7 @@ class GeneratorTest {
             assertNotEquals("0", field(r, "extensionId"));
             assertEquals(field(member.requests(ACQUIRE).get(0), "nonce"), field(r, "nonce"));
             assertEquals(16, java.util.Base64.getDecoder().decode(field(r, "nonce")).length);
+            assertEquals("java " + SnowraftClient.VERSION, field(member.requests(ACQUIRE).get(0), "version"));
         }
     }
 

@@ -84,7 +84,7 @@ final class Operations {
         if (VirtualThreads.present()) {
             features.add("virtual");
         }
-        return Map.of("client", "java", "version", "0.1.0", "runtime", "java " + Runtime.version(),
+        return Map.of("client", "java", "version", SnowraftClient.VERSION, "runtime", "java " + Runtime.version(),
                 "features", features);
     }
 

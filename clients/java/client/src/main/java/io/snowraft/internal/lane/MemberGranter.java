@@ -1,6 +1,7 @@
 package io.snowraft.internal.lane;
 
 import io.snowraft.client.Reason;
+import io.snowraft.client.SnowraftClient;
 import io.snowraft.internal.call.Caller;
 import io.snowraft.internal.call.Method;
 import io.snowraft.internal.call.Request;
@@ -75,7 +76,7 @@ final class MemberGranter implements Granter {
         }
         return new Json().put("host", host.length() > MAX_TEXT ? host.substring(0, MAX_TEXT) : host)
                 .put("processId", Long.toString(ProcessHandle.current().pid()))
-                .put("kind", "generator").put("version", "java");
+                .put("kind", "generator").put("version", "java " + SnowraftClient.VERSION);
     }
 
     private static Grant grant(JsonObject answer) {
