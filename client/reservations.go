@@ -62,10 +62,25 @@ type Reservation struct {
 // be repeated. It fails with ErrReservationsOpen while the sequence has 1,000 open reservations, with ErrOverloaded while the
 // cluster remembers too many keys, and with ErrNumberUnresolved for a key whose number a restore left unknown.
 func (s *Sequence) Reserve(ctx context.Context, keys ...string) ([]Reservation, error) {
-	resp, err := s.client.reservations.ReserveNumbers(ctx, &snowraftv1.ReserveNumbersRequest{Sequence: s.name, Keys: keys})
+	return s.reserve(ctx, &snowraftv1.ReserveNumbersRequest{Sequence: s.name, Keys: keys})
+}
+
+// ReserveOf reserves as Reserve does, with new numbers of one period: the present one, or an earlier one whose late time has not
+// passed. The period is its first day, such as 2026-10-01, or a shorter form that fits the reset, such as 2026-10. A key that has
+// a number keeps it, also one of another period. ReserveOf fails with the reason PERIOD_CLOSED.
+func (s *Sequence) ReserveOf(ctx context.Context, period string, keys ...string) ([]Reservation, error) {
+	if period == "" {
+		return nil, invalid("period: missing name, such as 2026-10")
+	}
+	return s.reserve(ctx, &snowraftv1.ReserveNumbersRequest{Sequence: s.name, Keys: keys, Period: period})
+}
+
+func (s *Sequence) reserve(ctx context.Context, req *snowraftv1.ReserveNumbersRequest) ([]Reservation, error) {
+	resp, err := s.client.reservations.ReserveNumbers(ctx, req)
 	if err != nil {
 		return nil, err
 	}
+	keys := req.GetKeys()
 	if len(resp.GetReservations()) != len(keys) {
 		return nil, malformed("%d reservations for %d keys", len(resp.GetReservations()), len(keys))
 	}

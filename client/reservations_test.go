@@ -99,12 +99,19 @@ func TestReserve(t *testing.T) {
 	if err := s.VoidNeverCommitted(t.Context(), "canceled", got[0].Claim); err != nil {
 		t.Error(err)
 	}
+	if late, err := s.ReserveOf(t.Context(), "2025", "a", "b"); err != nil || late[0] != want {
+		t.Errorf("ReserveOf() = %+v, %v", late, err)
+	}
+	if _, err := s.ReserveOf(t.Context(), "", "a"); !errors.Is(err, ErrInvalidArgument) {
+		t.Errorf("a missing period: %v", err)
+	}
 	claims := []*snowraftv1.Claim{{Key: "a", Reservation: 107, Attempt: 2}, {Key: "b", Reservation: 108, Attempt: 2}}
 	for i, want := range []proto.Message{
 		&snowraftv1.ReserveNumbersRequest{Sequence: "inv", Keys: []string{"a", "b"}},
 		&snowraftv1.ConfirmNumbersRequest{Sequence: "inv", Claims: claims},
 		&snowraftv1.VoidNumbersRequest{Sequence: "inv", Claims: claims[:1], Reason: "canceled"},
 		&snowraftv1.VoidNumbersRequest{Sequence: "inv", Claims: claims[:1], Reason: "canceled", NeverCommitted: true},
+		&snowraftv1.ReserveNumbersRequest{Sequence: "inv", Keys: []string{"a", "b"}, Period: "2025"},
 	} {
 		if !proto.Equal(l.calls[i], want) {
 			t.Errorf("call %d is %v, want %v", i, l.calls[i], want)

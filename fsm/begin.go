@@ -36,6 +36,7 @@ func (s *State) beginSequence(e entry) Result {
 		q.base = *t.start
 		q.used = before(q.base, q.spec.increment)
 	}
+	q.closeUnaccounted(q.period)
 	s.sequences.put(q)
 	s.noteBegun(t.pattern, 1)
 	s.sequenceRevision++

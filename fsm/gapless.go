@@ -93,9 +93,15 @@ func (p *posting) commit() {
 	}
 }
 
-// startPeriod begins a period, if it is later than the sequence's. Voided numbers of the period before are not drawn again.
+// startPeriod begins a period, if it is later than the sequence's. Voided numbers of the period before are not drawn again. The
+// account of that period remembers which of its numbers were granted outside of the ledger: those of a deleted sequence of the
+// name, and unknown ones of an earlier cluster.
 func (p *posting) startPeriod(period int32) {
 	if period > p.q.period {
+		if p.q.used.some {
+			ended := p.account(p.q.period)
+			ended.cut = ended.cut || p.q.spent
+		}
 		p.q.startPeriod(period)
 		p.l.free.Clear()
 	}

@@ -155,6 +155,13 @@ func (q *sequence) counter(e ended) *sequence {
 	return c
 }
 
+// closeUnaccounted closes all periods before the one in which a sequence becomes gapless. Its ledger has none of their numbers.
+func (q *sequence) closeUnaccounted(current int32) {
+	if q.spec.gapless() {
+		q.closeBefore(max(q.period, current))
+	}
+}
+
 // setEnded keeps the counter of an ended period.
 func (q *sequence) setEnded(c *sequence) {
 	q.late = q.late.value().with(ended{period: c.period, base: c.base, used: c.used}).pointer()
@@ -266,8 +273,11 @@ func (q *sequence) closed(period int32) *Refused {
 		return refuse(commandv1.Refusal_REFUSAL_PERIOD_CLOSED,
 			"sequence %q grants no numbers of earlier periods, such as %s; use the present one, or set the time for late numbers (--late)", q.name, day(period))
 	}
-	return refuse(commandv1.Refusal_REFUSAL_PERIOD_CLOSED,
-		"period %s of sequence %q is closed, because its late time has passed; use the present period", day(period), q.name)
+	why := "its late time has passed"
+	if q.spec.gapless() {
+		why += ", or it ended before the sequence was gapless"
+	}
+	return refuse(commandv1.Refusal_REFUSAL_PERIOD_CLOSED, "period %s of sequence %q is closed: %s; use the present period", day(period), q.name, why)
 }
 
 // day returns a period as its first day, such as 2026-11-01.

@@ -63,6 +63,9 @@ func (b *books) known(key string, observed int64) (bookKey, bool) {
 // begin begins a period.
 func (b *books) begin(period int32) {
 	if b.resets && period > b.period {
+		if b.spent {
+			b.next[b.period], b.cut[b.period] = b.first(b.period), true
+		}
 		b.period, b.spent = period, false
 		b.unfree()
 	}

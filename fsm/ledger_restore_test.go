@@ -122,6 +122,47 @@ func TestMergeLeavesNumbersUnknown(t *testing.T) {
 	l.restore(nil)
 }
 
+// TestPeriodsBeforeTheLedgerAreClosed draws no late number of a period in which the ledger does not have all numbers.
+func TestPeriodsBeforeTheLedgerAreClosed(t *testing.T) {
+	const closed = commandv1.Refusal_REFUSAL_PERIOD_CLOSED
+	latest := func(s *commandv1.SequenceSpec) { s.Mode, s.LateMs = gapless, 24*livesHour }
+	daily := func(mode func(*commandv1.SequenceSpec)) *commandv1.SequenceSpec { return plain("inv", resetting(resetDaily), mode) }
+	strict := func(s *commandv1.SequenceSpec) { s.LateMs = 24 * livesHour }
+	late := func(l *log, period int32) *commandv1.Command {
+		cmd := reserveIn("inv", l.seq("inv").Generation, 20250102, "late")
+		cmd.GetReserveNumbers().OnlyPeriod = period
+		return cmd
+	}
+	t.Run("created", func(t *testing.T) {
+		l := newLedgerLog(t, daily(latest))
+		l.refused(closed, late(l, 20241231))
+		if r := l.must(late(l, 20250101)).Reservations[0]; r.Number != 1 || r.Period != 20250101 {
+			t.Errorf("%+v, want the first number of the first day", r)
+		}
+		l.survives()
+	})
+	t.Run("changed to gapless", func(t *testing.T) {
+		l := newLedgerLog(t, daily(strict))
+		l.must(at(epoch, change(daily(latest), l.seq("inv").Generation)))
+		l.refused(closed, late(l, 20241231))
+	})
+	t.Run("after a deleted sequence", func(t *testing.T) {
+		l := newLedgerLog(t, daily(strict))
+		l.must(at(epoch, allocate("inv", l.seq("inv").Generation, 7, 20250101)))
+		l.must(at(epoch, remove("inv")))
+		again := daily(latest)
+		again.Start = 8
+		l.must(at(epoch, create(again, 20250101)))
+		again.Start = 1
+		l.must(at(epoch, forced(change(again, l.seq("inv").Generation))))
+		l.reserves("inv", 20250102, "a")
+		if r := l.must(late(l, 20250101)).Reservations[0]; r.Number != 8 || r.Period != 20250101 {
+			t.Errorf("%+v, want the number after those of the deleted sequence", r)
+		}
+		l.survives()
+	})
+}
+
 // TestLateReservations reserves numbers of an ended period, before and after a restore.
 func TestLateReservations(t *testing.T) {
 	const closed = commandv1.Refusal_REFUSAL_PERIOD_CLOSED

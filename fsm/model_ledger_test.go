@@ -63,7 +63,7 @@ func (w *ledgerWorld) run(steps int) error {
 	}
 	w.books = &books{
 		reuse: w.spec.GetReuse(), max: w.spec.GetMax(), resets: w.spec.GetReset_() != resetNone, period: w.day(),
-		late: w.spec.GetLateMs() > 0,
+		late: w.spec.GetLateMs() > 0, open: w.day(),
 		next: map[int32]int64{}, cut: map[int32]bool{}, fates: map[bookNumber]bookFate{}, keys: map[string]bookKey{},
 	}
 	for _, cmd := range []*commandv1.Command{raise(Version), create(w.spec, w.day())} {
@@ -331,8 +331,8 @@ func (w *ledgerWorld) restore() error {
 			last = new(at.number)
 		}
 	}
-	if whole && !b.spent && w.choose("knows", 2) == 0 {
-		last = nil // the state has all numbers
+	if (whole || b.spent) && w.choose("knows", 2) == 0 {
+		last = nil // the state has all numbers, or none of this period is drawn anymore
 	}
 	if result := w.apply(at(w.now, resume(ledgerName, q.Generation, last, 0))); result.Err != nil {
 		return violated("resume", "%v", result.Err)

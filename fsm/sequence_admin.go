@@ -77,6 +77,7 @@ func (s *State) createSequence(e entry) Result {
 	} else if refused := s.newName(name); refused != nil {
 		return Result{Err: refused}
 	}
+	q.closeUnaccounted(c.GetPeriod())
 	if q.code, refused = q.code.keep(name, spec); refused != nil {
 		return Result{Err: refused}
 	}
@@ -214,6 +215,9 @@ func (s *State) judgeUpdate(index uint64, c *commandv1.UpdateSequence) (*sequenc
 		return nil, refused
 	}
 	q.inherit(&before, c.GetPeriod())
+	if !old.spec.gapless() {
+		q.closeUnaccounted(c.GetPeriod())
+	}
 	if !c.GetForce() && old.ledger == nil {
 		if refused := old.checkRepeat(q, c.Next != nil); refused != nil {
 			return nil, refused

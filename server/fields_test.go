@@ -238,11 +238,11 @@ var wholes = []struct {
 	}},
 	{snowraftv1.SequenceService_CreateSequence_FullMethodName, false, func(v *whole) proto.Message {
 		s := gapless(v.name + "-gapless")
-		s.Reuse = true
+		s.Reuse, s.LateMs = true, lateMillis
 		return &snowraftv1.CreateSequenceRequest{Sequence: s}
 	}},
 	{snowraftv1.ReservationService_ReserveNumbers_FullMethodName, false, func(v *whole) proto.Message {
-		return &snowraftv1.ReserveNumbersRequest{Sequence: v.name + "-gapless", Keys: []string{"k", "l"}}
+		return &snowraftv1.ReserveNumbersRequest{Sequence: v.name + "-gapless", Keys: []string{"k", "l"}, Period: "2026"}
 	}},
 	{snowraftv1.ReservationService_ConfirmNumbers_FullMethodName, false, func(v *whole) proto.Message {
 		return &snowraftv1.ConfirmNumbersRequest{Sequence: v.name + "-gapless", Claims: claimOf(v.reserved[0])}
@@ -277,12 +277,12 @@ var unset = []protoreflect.FullName{
 }
 
 // unproposed are the fields of commands that no request to a healthy cluster sets: a restore has the index and tokens to enable,
-// members have the name, the state machine writes the generation, leaders return blocks of their term, the first sequence with codes
-// brings their secret, and members reserve numbers of the current period only.
+// members have the name, the state machine writes the generation, leaders return blocks of their term, and the first sequence with
+// codes brings their secret.
 var unproposed = []protoreflect.FullName{
 	"command.v1.AcknowledgeRestore.index", "command.v1.Actor.name", "command.v1.Config.generation",
 	"command.v1.CreateSequence.code_secret", "command.v1.CreateTemplate.code_secret",
-	"command.v1.ReserveNumbers.only_period", "command.v1.ReserveNumbers.open_from", "command.v1.ReturnBlock.term",
+	"command.v1.ReturnBlock.term",
 	"command.v1.UpdateSequence.code_secret", "command.v1.UpdateTemplate.code_secret", "command.v1.UpdateToken.enable",
 }
 

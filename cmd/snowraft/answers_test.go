@@ -115,6 +115,7 @@ func TestAnswers(t *testing.T) {
 			Name: "receipts", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS, Reuse: true,
 		}}},
 		{"seq reserve receipts order-1001 order-1002", &snowraftv1.ReserveNumbersRequest{Sequence: "receipts", Keys: []string{"order-1001", "order-1002"}}},
+		{"seq reserve receipts order-1003 --period 2026-10", &snowraftv1.ReserveNumbersRequest{Sequence: "receipts", Keys: []string{"order-1003"}, Period: "2026-10"}},
 		{"seq confirm receipts order-1001 --reservation 5649 --attempt 2", &snowraftv1.ConfirmNumbersRequest{Sequence: "receipts", Claims: claims}},
 		{"seq void receipts order-1001 --reservation 5649 --attempt 2 --reason canceled", &snowraftv1.VoidNumbersRequest{Sequence: "receipts", Claims: claims, Reason: "canceled"}},
 		{"seq void receipts order-1001 --reservation 5649 --attempt 2 --reason canceled --never-committed", &snowraftv1.VoidNumbersRequest{

@@ -14,6 +14,15 @@ func (m *Member) Begins(name string) (matches bool) {
 	return matches
 }
 
+// BeginsGapless reports whether the template in this member's replica that matches a name best begins gapless sequences.
+func (m *Member) BeginsGapless(name string) (gapless bool) {
+	m.fsm.View(func(s *fsm.State) {
+		t, matches := s.TemplateOf(name)
+		gapless = matches && t.Spec.GetSettings().GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_GAPLESS
+	})
+	return gapless
+}
+
 // BeginSequence creates the sequence of a name as its first use does, and returns a sequence that exists as it is; only the
 // leader can. It proposes nothing that the leader's state refuses already. It fails with an [UnknownSequenceError] if
 // no template matches, and if the sequence was deleted.

@@ -24,12 +24,18 @@ type Run struct {
 	Count  uint64
 }
 
-// ReserveNumbers reserves a number of a gapless sequence for each key; only the leader can. Repeating it is harmless.
-func (m *Member) ReserveNumbers(ctx context.Context, name string, keys []string) ([]Reserved, error) {
+// ReserveNumbers reserves a number of a gapless sequence for each key; only the leader can. Repeating it is harmless. The period
+// of new numbers is written as a person does, see [sequence.Calendar.ReadPeriod]; an empty text means the present one.
+func (m *Member) ReserveNumbers(ctx context.Context, name string, keys []string, period string) ([]Reserved, error) {
 	result, d, err := m.proposeInPeriod(ctx, name, func(s fsm.Sequence, d *definition, now int64) (*commandv1.Command, error) {
+		only, err := int32(0), error(nil)
+		if period != "" {
+			only, err = d.readPeriod(period)
+		}
 		return &commandv1.Command{Body: &commandv1.Command_ReserveNumbers{ReserveNumbers: &commandv1.ReserveNumbers{
 			Name: name, Keys: keys, Generation: s.Generation, Period: d.period(now),
-		}}}, nil
+			OnlyPeriod: only, OpenFrom: d.openFrom(now, m.fsm.Observed().Load()),
+		}}}, err
 	})
 	if err != nil {
 		return nil, err

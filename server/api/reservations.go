@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,9 +21,17 @@ type reservations struct {
 	*Services
 }
 
-// ReserveNumbers implements snowraftv1.ReservationServiceServer.
+// ReserveNumbers implements snowraftv1.ReservationServiceServer. A sequence that does not exist begins first, if a template with
+// gapless sequences matches.
 func (r reservations) ReserveNumbers(ctx context.Context, req *snowraftv1.ReserveNumbersRequest) (*snowraftv1.ReserveNumbersResponse, error) {
-	all, err := r.Member.ReserveNumbers(ctx, req.GetSequence(), req.GetKeys())
+	name := req.GetSequence()
+	all, err := r.Member.ReserveNumbers(ctx, name, req.GetKeys(), req.GetPeriod())
+	if _, unknown := errors.AsType[*member.UnknownSequenceError](err); unknown && r.Member.BeginsGapless(name) {
+		if _, err := (sequences{Numbers: Numbers{Kernel: r.Kernel}, Services: r.Services}).BeginSequence(ctx, &snowraftv1.BeginSequenceRequest{Name: name}); err != nil {
+			return nil, err
+		}
+		all, err = r.Member.ReserveNumbers(ctx, name, req.GetKeys(), req.GetPeriod())
+	}
 	if err != nil {
 		return nil, err
 	}

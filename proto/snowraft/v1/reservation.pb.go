@@ -273,7 +273,10 @@ type ReserveNumbersRequest struct {
 	// 1 to 100 different keys, each with 1 to 128 bytes of UTF-8, without control characters and line breaks. Keys belong to
 	// the sequence, not to a token. A key is remembered while its reservation is open, and for an hour after its number was
 	// confirmed or void. After that hour, it is a new key.
-	Keys          []string `protobuf:"bytes,2,rep,name=keys,proto3" json:"keys,omitempty"`
+	Keys []string `protobuf:"bytes,2,rep,name=keys,proto3" json:"keys,omitempty"`
+	// The period of new numbers: the present one, or an earlier one whose late time has not passed. As in NextNumbersRequest; empty
+	// means the present period. A key that has an open or a confirmed number keeps it, also one of another period.
+	Period        string `protobuf:"bytes,3,opt,name=period,proto3" json:"period,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -320,6 +323,13 @@ func (x *ReserveNumbersRequest) GetKeys() []string {
 		return x.Keys
 	}
 	return nil
+}
+
+func (x *ReserveNumbersRequest) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
 }
 
 type ReserveNumbersResponse struct {
@@ -1457,10 +1467,11 @@ const file_snowraft_v1_reservation_proto_rawDesc = "" +
 	"\x05Claim\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12 \n" +
 	"\vreservation\x18\x02 \x01(\x04R\vreservation\x12\x18\n" +
-	"\aattempt\x18\x03 \x01(\rR\aattempt\"G\n" +
+	"\aattempt\x18\x03 \x01(\rR\aattempt\"_\n" +
 	"\x15ReserveNumbersRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x12\n" +
-	"\x04keys\x18\x02 \x03(\tR\x04keys\"V\n" +
+	"\x04keys\x18\x02 \x03(\tR\x04keys\x12\x16\n" +
+	"\x06period\x18\x03 \x01(\tR\x06period\"V\n" +
 	"\x16ReserveNumbersResponse\x12<\n" +
 	"\freservations\x18\x01 \x03(\v2\x18.snowraft.v1.ReservationR\freservations\"_\n" +
 	"\x15ConfirmNumbersRequest\x12\x1a\n" +

@@ -11,7 +11,8 @@ import (
 )
 
 func newReserve(a *cli.App) *cobra.Command {
-	return client(a, &cobra.Command{
+	var period string
+	cmd := &cobra.Command{
 		Use:   "reserve NAME KEY...",
 		Short: "Reserve numbers of a gapless sequence",
 		Long: `Reserve a number of a gapless sequence for each key. A key is text of the application that
@@ -20,11 +21,21 @@ its number again in the next attempt. A key with a confirmed number gets that nu
 nothing changes. A key whose number is void gets another number.
 
 No time limit ends a reservation: say what became of the number with "snowraft seq confirm"
-or "snowraft seq void". Both need the reservation and the attempt that this command prints.`,
+or "snowraft seq void". Both need the reservation and the attempt that this command prints.
+
+With --period, new numbers belong to that period: the present one, or an earlier one whose
+late time has not passed (--late of the sequence). A key that has a number keeps it, also
+in another period.
+
+A name that does not exist begins with its first reservation, if the template that matches it
+is gapless.`,
 		Example: `  snowraft seq reserve invoices order-1001
-  snowraft seq reserve invoices order-1001 order-1002 -o json`,
-	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
-		resp, err := r.Reservations.ReserveNumbers(ctx, &snowraftv1.ReserveNumbersRequest{Sequence: args[0], Keys: args[1:]})
+  snowraft seq reserve invoices order-1001 order-1002 -o json
+  snowraft seq reserve invoices order-1003 --period 2026-10`,
+	}
+	cli.AddFlag(cmd, "", "period", "", cli.WordsValue(&period, "PERIOD"), "period of the numbers, such as 2026-10, or its first day, such as 2026-10-01")
+	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		resp, err := r.Reservations.ReserveNumbers(ctx, &snowraftv1.ReserveNumbersRequest{Sequence: args[0], Keys: args[1:], Period: period})
 		if err != nil {
 			return err
 		}
