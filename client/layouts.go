@@ -45,14 +45,21 @@ func readLayout(m *snowraftv1.Layout) (*snowflake.Layout, error) {
 	return l, nil
 }
 
-// pageSize is the greatest number of entries in a page.
-const pageSize = 1000
+const (
+	pageSize = 1000 // greatest number of entries in a page
+	// mostPages bounds the list of a member that never ends it.
+	mostPages = 10_000
+)
 
 // listing returns an iterator over the entries of all pages.
 func listing[M, T any](read func(M) (T, error), page func(token string) (entries []M, next string, err error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for token := ""; ; {
+		token := ""
+		for pages := 1; ; pages++ {
 			entries, next, err := page(token)
+			if err == nil && next != "" && (next == token || pages == mostPages) {
+				err = malformed("a list that does not end")
+			}
 			if err != nil {
 				var none T
 				yield(none, err)

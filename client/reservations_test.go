@@ -134,6 +134,25 @@ func TestReserveRejectsWrongAnswers(t *testing.T) {
 	}
 }
 
+// A member that repeats a token, or returns two of them in turns, must not keep the client busy.
+func TestListsEnd(t *testing.T) {
+	t.Parallel()
+	for _, tokens := range [][]string{{"x"}, {"x", "y"}} {
+		pages := 0
+		page := func(string) ([]int, string, error) {
+			pages++
+			return nil, tokens[pages%len(tokens)], nil
+		}
+		var last error
+		for _, err := range listing(func(n int) (int, error) { return n, nil }, page) {
+			last = err
+		}
+		if want := map[int]int{1: 2, 2: mostPages}[len(tokens)]; pages != want || last == nil || !strings.Contains(last.Error(), "a list that does not end") {
+			t.Errorf("%v: %d pages, %v, want %d", tokens, pages, last, want)
+		}
+	}
+}
+
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	refusal := func(reason string) error { return newError(rpc.NewError(reason, "no").GRPCStatus().Err(), "m1") }

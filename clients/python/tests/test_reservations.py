@@ -37,11 +37,13 @@ def test_number_of_a_document() -> None:
             invoices.confirm(a.claim, b.claim)
             invoices.void("canceled", a.claim)
             invoices.void("canceled", a.claim, never_committed=True)
+            invoices.reserve("a", "b", period="2025")
         assert a == Reservation(Claim("a", 107, 2), 7, "INV-7", "2026-01-01", False, 1792419138000, "token 17 (billing)")
         assert (a.key, b.confirmed) == ("a", True)
         claim = {"key": "a", "reservation": "107", "attempt": 2}
         assert [call.body for path in (RESERVE, CONFIRM, VOID) for call in member.of(path)] == [
             {"sequence": "inv", "keys": ["a", "b"]},
+            {"sequence": "inv", "keys": ["a", "b"], "period": "2025"},
             {"sequence": "inv", "claims": [claim, {"key": "b", "reservation": "108", "attempt": 2}]},
             {"sequence": "inv", "claims": [claim], "reason": "canceled", "neverCommitted": False},
             {"sequence": "inv", "claims": [claim], "reason": "canceled", "neverCommitted": True},
@@ -75,6 +77,22 @@ def test_lost_answers_are_repeated() -> None:
         invoices = client.sequence("inv")
         invoices.confirm(invoices.reserve("a")[0].claim)
         assert len(member.of(RESERVE)) == 2 and len(member.of(CONFIRM)) == 2
+
+
+@pytest.mark.parametrize("tokens", [["x"], ["x", "y"]])
+def test_list_that_does_not_end(tokens: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("snowraft._pages.MOST_PAGES", 20)
+    calls: list[Call] = []
+
+    def endless(call: Call) -> Any:
+        calls.append(call)
+        return {"reservations": [], "sequences": [], "layouts": [], "nextPageToken": tokens[len(calls) % len(tokens)]}
+
+    with Member(endless) as member, Client(member.address) as client:
+        for ask in (client.sequence("inv").open_reservations, client.list_sequences, client.list_layouts):
+            with pytest.raises(SnowraftError, match="a list that does not end"):
+                ask()
+    assert len(calls) == 3 * (2 if len(tokens) == 1 else 20)
 
 
 KEYS = ["used", "void", "leave", "stale", "settled", "forgotten", "reusable"]

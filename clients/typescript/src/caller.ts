@@ -13,6 +13,8 @@ const firstPauseMs = 10;
 const longestPauseMs = 500;
 /** Members accept no longer deadline. */
 const longestDeadlineMs = 25_000;
+/** Bounds a list of a member that never ends it. */
+const mostPages = 10_000;
 
 /** CallOptions are the options of one call. */
 export interface CallOptions {
@@ -119,7 +121,8 @@ export class Caller {
   /** Returns the objects in a list of an answer, of all its pages. */
   async all(rule: Rule, name: string, query: string, options: CallOptions): Promise<Json[]> {
     const found: Json[] = [];
-    for (let token = ""; ; ) {
+    let token = "";
+    for (let page = 0; page < mostPages; page++) {
       const answer = await this.call(rule, { path: `?${query}pageSize=1000&pageToken=${encodeURIComponent(token)}` }, options);
       found.push(...(list(answer, name) as Json[]));
       const next = text(answer, "nextPageToken");
@@ -127,10 +130,11 @@ export class Caller {
         return found;
       }
       if (next === token) {
-        throw malformed("the token of the next page repeats");
+        break;
       }
       token = next;
     }
+    throw malformed("a list that does not end");
   }
 
   async #try(rule: Rule, call: Call, address: string, timeoutMs: number, leftMs: number): Promise<Outcome> {

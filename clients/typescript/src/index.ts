@@ -16,7 +16,7 @@ export { jsonReplacer } from "./json.js";
 export { Layout, parseFields, type Decoded, type Field, type FieldBits, type LayoutSpec, type Parts, type Span } from "./layout.js";
 export type { Numbers } from "./numbers.js";
 export { preset, presetNames } from "./presets.js";
-export type { Claim, Reconciled, Reservation, Resolution, VoidOptions } from "./reservations.js";
+export type { Claim, Reconciled, Reservation, ReserveOptions, Resolution, VoidOptions } from "./reservations.js";
 export type { NumberOptions, Sequence } from "./sequence.js";
 export type { ChangeOptions, SequenceInfo, SequenceSettings, SequenceSpec } from "./sequence_spec.js";
 export type { Session } from "./session.js";

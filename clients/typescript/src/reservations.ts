@@ -27,6 +27,15 @@ export interface Reservation extends Claim {
   readonly holder: string;
 }
 
+/** ReserveOptions are the options of a reservation. */
+export interface ReserveOptions extends CallOptions {
+  /**
+   * Period of new numbers, such as 2026-10: the present one, or an earlier one whose late time has not passed; else it fails with
+   * PERIOD_CLOSED. A key that has a number keeps it, also one of another period.
+   */
+  period?: string | undefined;
+}
+
 /** VoidOptions are the options of a call that makes numbers void. */
 export interface VoidOptions extends CallOptions {
   /**
@@ -66,8 +75,10 @@ export class Reservations {
     this.#sequence = sequence;
   }
 
-  async reserve(keys: readonly string[], options: CallOptions): Promise<Reservation[]> {
-    const answer = await this.#caller.call(rules.reserveNumbers, { body: { sequence: this.#sequence, keys } }, options);
+  async reserve(keys: readonly string[], options: ReserveOptions): Promise<Reservation[]> {
+    const { period } = options;
+    const body = { sequence: this.#sequence, keys, ...(period === undefined ? {} : { period }) };
+    const answer = await this.#caller.call(rules.reserveNumbers, { body }, options);
     const all = (list(answer, "reservations") as Json[]).map(reservationOf);
     if (all.length !== keys.length || all.some((r, i) => r.key !== keys[i])) {
       throw malformed(`${all.length} reservations for ${keys.length} keys, or of other keys`);

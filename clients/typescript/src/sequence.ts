@@ -3,7 +3,7 @@ import { Coalescer } from "./coalescer.js";
 import { checkCount, invalid, SnowraftError } from "./errors.js";
 import type { EventSink } from "./events.js";
 import { numbersOf, type Numbers } from "./numbers.js";
-import { Reservations, type Claim, type Reconciled, type Reservation, type Resolution, type VoidOptions } from "./reservations.js";
+import { Reservations, type Claim, type Reconciled, type Reservation, type ReserveOptions, type Resolution, type VoidOptions } from "./reservations.js";
 import { rules } from "./rules.js";
 import { sequenceInfo, type ChangeOptions, type SequenceInfo } from "./sequence_spec.js";
 import { int64, object } from "./wire.js";
@@ -98,7 +98,7 @@ export class Sequence {
    * the next attempt. A key with a confirmed number gets that number, as confirmed. A key whose number is void gets another one. No time
    * limit ends a reservation: say what became of the number by confirm or void. The call may be repeated.
    */
-  async reserve(keys: readonly string[], options: CallOptions = {}): Promise<Reservation[]> {
+  async reserve(keys: readonly string[], options: ReserveOptions = {}): Promise<Reservation[]> {
     return await this.#reservations.reserve(keys, options);
   }
 

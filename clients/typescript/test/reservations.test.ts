@@ -28,8 +28,9 @@ test("a document reserves its number, and confirms it or makes it void", async (
   await invoices.confirm([a, b]);
   await invoices.void([a], "canceled");
   await invoices.void([a], "canceled", { neverCommitted: true });
+  await invoices.reserve(["a", "b"], { period: "2025" });
   const claim = { key: "a", reservation: "107", attempt: 2 };
-  assert.deepEqual(member.of(reserve)[0]?.body, { sequence: "inv", keys: ["a", "b"] });
+  assert.deepEqual(member.of(reserve).map((r) => r.body), [{ sequence: "inv", keys: ["a", "b"] }, { sequence: "inv", keys: ["a", "b"], period: "2025" }]);
   assert.deepEqual(member.of(confirm)[0]?.body, { sequence: "inv", claims: [claim, { key: "b", reservation: "108", attempt: 2 }] });
   assert.deepEqual(member.of(makeVoid).map((r) => r.body), [false, true].map((neverCommitted) => (
     { sequence: "inv", claims: [claim], reason: "canceled", neverCommitted })));
@@ -52,6 +53,12 @@ test("reservations and confirmations are repeated after a lost answer", async ()
   const invoices = connect([member]).sequence("inv");
   await invoices.confirm(await invoices.reserve(["a"]));
   assert.deepEqual([member.of(reserve).length, member.of(confirm).length], [2, 2]);
+});
+
+test("a list that does not end fails", async () => {
+  const member = await FakeMember.start({ "/v1/reservations": () => ({ reservations: [], nextPageToken: "x" }) });
+  await assert.rejects(connect([member]).sequence("inv").openReservations(), /a list that does not end/);
+  assert.equal(member.of("/v1/reservations").length, 2);
 });
 
 const keys = ["used", "void", "leave", "stale", "settled", "forgotten", "reusable"];

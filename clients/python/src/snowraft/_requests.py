@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _answers as answers
 from . import _methods as methods
+from . import _pages as pages
 from ._answers import Block, IDs
 from ._core import Answer, Core, Flow
 from ._standing import parse_address
@@ -141,15 +142,8 @@ def delete_sequence(core: Core, name: str, generation: int | None, timeout: floa
 
 def list_sequences(core: Core, prefix: str, timeout: float | None) -> Flow[list[SequenceInfo]]:
     """Requests all sequences whose names begin with prefix."""
-    found: list[SequenceInfo] = []
-    token = ""
-    while True:
-        query = {"prefix": prefix, "pageSize": "1000", "pageToken": token}
-        answer = yield from core.call(methods.LIST_SEQUENCES, query=query, timeout=timeout)
-        found += [_info({"sequence": s}) for s in answers.items(answer, "sequences")]
-        token = answers.text(answer, "nextPageToken")
-        if not token:
-            return found
+    found = yield from pages.items(core, methods.LIST_SEQUENCES, "sequences", {"prefix": prefix}, timeout)
+    return [_info({"sequence": s}) for s in found]
 
 
 _WIRE_NAMES = {
@@ -221,15 +215,8 @@ def get_layout(
 
 def list_layouts(core: Core, timeout: float | None) -> Flow[list[Layout]]:
     """Requests all layouts of the cluster."""
-    found: list[Layout] = []
-    token = ""
-    while True:
-        query = {"pageSize": "1000", "pageToken": token}
-        answer = yield from core.call(methods.LIST_LAYOUTS, query=query, timeout=timeout)
-        found += [layout_of({"layout": item}) for item in answers.items(answer, "layouts")]
-        token = answers.text(answer, "nextPageToken")
-        if not token:
-            return found
+    found = yield from pages.items(core, methods.LIST_LAYOUTS, "layouts", {}, timeout)
+    return [layout_of({"layout": item}) for item in found]
 
 
 def create_layout(core: Core, layout: Layout, timeout: float | None) -> Flow[Layout]:

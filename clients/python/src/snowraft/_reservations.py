@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from . import _answers as answers
 from . import _methods as methods
+from . import _pages as pages
 from ._core import Core, Flow
 from .errors import SnowraftError, invalid, malformed
 
@@ -80,9 +81,11 @@ class Reconciled:
 _OVERTAKEN = frozenset({"STALE_ATTEMPT", "ALREADY_SETTLED", "UNKNOWN_RESERVATION"})
 
 
-def reserve(core: Core, sequence: str, keys: Sequence[str], timeout: float | None) -> Flow[list[Reservation]]:
+def reserve(
+    core: Core, sequence: str, keys: Sequence[str], period: str, timeout: float | None
+) -> Flow[list[Reservation]]:
     """Reserves a number for each key."""
-    body = {"sequence": sequence, "keys": list(keys)}
+    body = {"sequence": sequence, "keys": list(keys)} | ({"period": period} if period else {})
     answer = yield from core.call(methods.RESERVE_NUMBERS, body=body, timeout=timeout)
     found = [_reservation(item) for item in answers.items(answer, "reservations")]
     if [r.key for r in found] != list(keys):
@@ -114,15 +117,9 @@ def open_reservations(core: Core, sequence: str, min_age: float, timeout: float 
     age = min_age * 1000
     if not 0 <= age <= MAX_AGE_MS:
         raise invalid(f"min_age {min_age!r}: expected seconds, at least 0")
-    found: list[Reservation] = []
-    token = ""
-    while True:
-        query = {"sequence": sequence, "minAgeMs": str(int(age)), "pageSize": "1000", "pageToken": token}
-        answer = yield from core.call(methods.LIST_RESERVATIONS, query=query, timeout=timeout)
-        found += [_reservation(item) for item in answers.items(answer, "reservations")]
-        token = answers.text(answer, "nextPageToken")
-        if not token:
-            return found
+    query = {"sequence": sequence, "minAgeMs": str(int(age))}
+    found = yield from pages.items(core, methods.LIST_RESERVATIONS, "reservations", query, timeout)
+    return [_reservation(item) for item in found]
 
 
 def settle(core: Core, sequence: str, claim: Claim, resolution: Resolution, timeout: float | None) -> Flow[str]:

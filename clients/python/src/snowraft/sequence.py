@@ -102,14 +102,17 @@ class Sequence:
         """Sets the next number. Raises WOULD_REPEAT if numbers could repeat, unless forced."""
         return self._client._run(requests.set_next(self._client._core, self.name, number, force, timeout))
 
-    def reserve(self, *keys: str, timeout: float | None = None) -> list[Reservation]:
+    def reserve(self, *keys: str, period: str = "", timeout: float | None = None) -> list[Reservation]:
         """Reserves a number of a gapless sequence for each key, 1 to 100 different keys of 1 to 128 bytes.
 
         A key with an open reservation gets its number again, as the next attempt. A key with a confirmed number gets
         that number, as confirmed. A key whose number is void gets another one. No time limit ends a reservation: say
         what became of the number by ``confirm`` or ``void``. The call may be repeated.
+
+        ``period`` is the period of new numbers, such as "2026-10": the present one, or an earlier one whose late time
+        has not passed. Else raises PERIOD_CLOSED. A key that has a number keeps it, also one of another period.
         """
-        return self._client._run(reservations.reserve(self._client._core, self.name, keys, timeout))
+        return self._client._run(reservations.reserve(self._client._core, self.name, keys, period, timeout))
 
     def confirm(self, *claims: Claim, timeout: float | None = None) -> None:
         """Records that the claimed numbers are in use, all or none. It may be repeated.

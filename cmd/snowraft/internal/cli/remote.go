@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -133,11 +134,15 @@ const (
 // PageSize is the size of a requested page: the greatest size that members allow.
 const PageSize = 1000
 
+// mostPages bounds the list of a member that never ends it.
+const mostPages = 10_000
+
 // List calls page with the token of each page of a list, empty for the first, and returns the
 // items of all pages. The token next is empty after the last page. List stops at the first error.
 func List[M any](page func(token string) (items []M, next string, err error)) ([]M, error) {
 	var all []M
-	for token := ""; ; {
+	token := ""
+	for range mostPages {
 		items, next, err := page(token)
 		if err != nil {
 			return nil, err
@@ -146,8 +151,12 @@ func List[M any](page func(token string) (items []M, next string, err error)) ([
 		if next == "" {
 			return all, nil
 		}
+		if next == token {
+			break
+		}
 		token = next
 	}
+	return nil, errors.New("the list of the member does not end; use another member")
 }
 
 // InCalls requests count elements in calls for at most limit elements each, one after the other,

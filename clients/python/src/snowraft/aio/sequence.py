@@ -90,9 +90,9 @@ class Sequence:
         """Sets the next number."""
         return await self._client._run(requests.set_next(self._client._core, self.name, number, force, timeout))
 
-    async def reserve(self, *keys: str, timeout: float | None = None) -> list[Reservation]:
+    async def reserve(self, *keys: str, period: str = "", timeout: float | None = None) -> list[Reservation]:
         """Reserves a number of a gapless sequence for each key, 1 to 100 different keys."""
-        return await self._client._run(reservations.reserve(self._client._core, self.name, keys, timeout))
+        return await self._client._run(reservations.reserve(self._client._core, self.name, keys, period, timeout))
 
     async def confirm(self, *claims: Claim, timeout: float | None = None) -> None:
         """Records that the claimed numbers are in use, all or none."""

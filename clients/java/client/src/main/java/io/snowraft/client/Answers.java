@@ -19,6 +19,8 @@ final class Answers {
 
     /** The greatest number of entries in a page. */
     private static final int PAGE = 1000;
+    /** Bounds a list of a member that never ends it. */
+    private static final int MOST_PAGES = 10_000;
 
     private Answers() {
     }
@@ -70,12 +72,19 @@ final class Answers {
     static <T> List<T> list(Caller caller, Method method, String path, String field, Reader<T> read) {
         List<T> all = new ArrayList<>();
         String token = "";
-        do {
+        for (int page = 0; page < MOST_PAGES; page++) {
             JsonObject answer = caller.call(Request.of(method, path + "pageSize=" + PAGE + "&pageToken=" + Paths.query(token)));
             all.addAll(readAll(answer, field, read));
-            token = read(answer, a -> a.string("nextPageToken"));
-        } while (!token.isEmpty());
-        return all;
+            String next = read(answer, a -> a.string("nextPageToken"));
+            if (next.isEmpty()) {
+                return all;
+            }
+            if (next.equals(token)) {
+                break;
+            }
+            token = next;
+        }
+        throw malformed("a list that does not end");
     }
 
     static Layout layout(JsonObject layout) throws JsonException {

@@ -20,8 +20,11 @@ final class Reservations {
         this.sequence = sequence;
     }
 
-    List<Reservation> reserve(String... keys) {
+    List<Reservation> reserve(String period, String... keys) {
         Json body = new Json().put("sequence", sequence).putStrings("keys", List.of(keys));
+        if (!period.isEmpty()) {
+            body.put("period", period);
+        }
         JsonObject answer = caller.call(Request.of(Method.RESERVE_NUMBERS, "/v1/reservations:reserve", body));
         List<Reservation> all = Answers.readAll(answer, "reservations", Reservation::of);
         if (!all.stream().map(Reservation::key).toList().equals(List.of(keys))) {

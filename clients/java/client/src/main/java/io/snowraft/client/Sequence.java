@@ -131,7 +131,15 @@ public final class Sequence {
      * one. No time limit ends a reservation: say what became of the number by {@link #confirm} or {@link #makeVoid}. The call may be repeated.
      */
     public List<Reservation> reserve(String... keys) {
-        return reservations.reserve(keys);
+        return reservations.reserve("", keys);
+    }
+
+    /**
+     * Reserves as {@link #reserve} does, with new numbers of one period, such as 2026-10: the present one, or an earlier one whose late time
+     * has not passed; else it fails with {@link Reason#PERIOD_CLOSED}. A key that has a number keeps it, also one of another period.
+     */
+    public List<Reservation> reserveOf(String period, String... keys) {
+        return reservations.reserve(period, keys);
     }
 
     /**

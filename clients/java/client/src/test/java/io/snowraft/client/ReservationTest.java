@@ -51,8 +51,9 @@ class ReservationTest {
             invoices.confirm(a.claim(), got.get(1).claim());
             invoices.makeVoid("canceled", a.claim());
             invoices.voidNeverCommitted("canceled", a.claim());
+            invoices.reserveOf("2025", "a", "b");
             String claim = "{\"key\":\"a\",\"reservation\":\"107\",\"attempt\":2}";
-            assertEquals(List.of("{\"sequence\":\"inv\",\"keys\":[\"a\",\"b\"]}"), bodies(member, RESERVE));
+            assertEquals(List.of("{\"sequence\":\"inv\",\"keys\":[\"a\",\"b\"]}", "{\"sequence\":\"inv\",\"keys\":[\"a\",\"b\"],\"period\":\"2025\"}"), bodies(member, RESERVE));
             assertEquals(List.of("{\"sequence\":\"inv\",\"claims\":[" + claim + ",{\"key\":\"b\",\"reservation\":\"108\",\"attempt\":2}]}"), bodies(member, CONFIRM));
             assertEquals(List.of("{\"sequence\":\"inv\",\"claims\":[" + claim + "],\"reason\":\"canceled\",\"neverCommitted\":false}",
                     "{\"sequence\":\"inv\",\"claims\":[" + claim + "],\"reason\":\"canceled\",\"neverCommitted\":true}"), bodies(member, VOID));
@@ -85,6 +86,16 @@ class ReservationTest {
             invoices.confirm(invoices.reserve("a").get(0).claim());
             assertEquals(2, member.requests(RESERVE).size());
             assertEquals(2, member.requests(CONFIRM).size());
+        }
+    }
+
+    /** A member that repeats a token must not keep the client busy. */
+    @Test
+    void listThatDoesNotEndFails() throws Exception {
+        try (FakeMember member = new FakeMember(r -> page(List.of(), "t")); SnowraftClient client = client(member)) {
+            SnowraftException e = assertThrows(SnowraftException.class, () -> client.sequence("inv").openReservations(AGE));
+            assertEquals(Reason.MALFORMED_ANSWER, e.reason());
+            assertEquals(2, member.requests("/v1/reservations").size());
         }
     }
 
