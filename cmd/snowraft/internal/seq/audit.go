@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +24,8 @@ first to the last is confirmed. The cluster keeps the summaries and the void num
 permanently.
 
 With -o csv, the first rows, of kind total, count the numbers with each fate. The rows of kind
-numbers are the list.`,
+numbers are the list. An apostrophe precedes each key, reason and caller that a spreadsheet
+would read as a formula, because it begins with =, +, -, @ or a tab; JSON has the exact texts.`,
 		Example: `  snowraft seq audit invoices
   snowraft seq audit invoices --period 2026
   snowraft seq audit invoices --period 2026 -o csv > invoices-2026.csv`,
@@ -106,8 +108,16 @@ func writeAccount(w io.Writer, account *snowraftv1.AuditPeriodResponse) error {
 	for _, n := range account.GetNumbers() {
 		last := n.GetNumber() + int64(n.GetCount()-1) //nolint:gosec // a run of int64 numbers
 		row("numbers", s.GetPeriod(), cli.Word(n.GetFate()), strconv.FormatInt(n.GetNumber(), 10), strconv.FormatInt(last, 10), cli.Decimal(n.GetCount()),
-			n.GetKey(), n.GetReason(), cli.Decimal(uint64(n.GetVoids())), strconv.FormatBool(n.GetReusable()), cli.StampKnown(n.GetAtMs()), n.GetCaller(), cli.Decimal(n.GetIndex()))
+			harmless(n.GetKey()), harmless(n.GetReason()), cli.Decimal(uint64(n.GetVoids())), strconv.FormatBool(n.GetReusable()), cli.StampKnown(n.GetAtMs()), harmless(n.GetCaller()), cli.Decimal(n.GetIndex()))
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// harmless returns a text that a spreadsheet reads as a text. Clients choose keys, reasons and names of tokens freely.
+func harmless(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+		return "'" + text
+	}
+	return text
 }

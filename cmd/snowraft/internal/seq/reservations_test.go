@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 func TestReservationUsage(t *testing.T) {
@@ -32,6 +33,33 @@ func TestReservationUsage(t *testing.T) {
 		stdout, stderr, code := program.Run(t, append([]string{"seq"}, append(strings.Fields(line), "--addr", f.Address)...)...)
 		if code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d, %s%s, want %q", line, code, stdout, stderr, want)
+		}
+	}
+}
+
+// A spreadsheet must not evaluate what a client chose as a key or a reason.
+func TestAuditAsCSVHasNoFormulas(t *testing.T) {
+	t.Parallel()
+	account := &snowraftv1.AuditPeriodResponse{Summary: &snowraftv1.PeriodSummary{}}
+	texts := map[string]string{
+		"=HYPERLINK(\"http://x\")": "'=HYPERLINK(\"http://x\")", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1",
+		"order=1": "order=1", "": "",
+	}
+	for text := range texts {
+		account.Numbers = append(account.Numbers, &snowraftv1.NumberAccount{Number: -7, Count: 1, Key: text, Reason: text, Caller: text})
+	}
+	var out strings.Builder
+	if err := writeAccount(&out, account); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
+	if err != nil || len(rows) != 7+len(texts) {
+		t.Fatal(rows, err)
+	}
+	for i, row := range rows[7:] {
+		want := texts[account.GetNumbers()[i].GetKey()]
+		if row[3] != "-7" || row[6] != want || row[7] != want || row[11] != want {
+			t.Errorf("row %q, want %q", row, want)
 		}
 	}
 }
