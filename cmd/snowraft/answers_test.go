@@ -97,6 +97,8 @@ func TestAnswers(t *testing.T) {
 		{"seq set orders 5000 --if-generation 18446744073709551615", &snowraftv1.SetNextRequest{Sequence: "orders", Next: 5000, ExpectedGeneration: proto.Uint64(1<<64 - 1)}},
 		{"seq resume orders --after -5 --holders-stopped", &snowraftv1.ResumeSequenceRequest{Sequence: "orders", After: proto.Int64(-5)}},
 		{"seq resume countdown --margin 7", &snowraftv1.ResumeSequenceRequest{Sequence: "countdown", Margin: 7}},
+		{"seq resume receipts --after 12 --holders-stopped", &snowraftv1.ResumeSequenceRequest{Sequence: "receipts", After: proto.Int64(12)}},
+		{"seq resume receipts --period 2025 --after 9", &snowraftv1.ResumeSequenceRequest{Sequence: "receipts", Period: "2025", After: proto.Int64(9)}},
 		{"config set --upgrades manual", &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{Upgrades: snowraftv1.Upgrades_UPGRADES_MANUAL.Enum()}}},
 		{"upgrade", &snowraftv1.GetUpgradeRequest{}},
 		{"upgrade finalize", &snowraftv1.FinalizeUpgradeRequest{}},

@@ -36,6 +36,8 @@ type Restored struct {
 	FloorMillis   int64  // Unix ms; no window begins before it
 	IssuesMillis  int64  // Unix ms; from then on all layouts issue IDs, if the new cluster's clock is correct
 	Frozen        int    // number of frozen sequences, deleted sequences included
+	Templates     int    // number of suspended templates
+	Pasts         int    // number of layouts whose past is closed
 }
 
 // unknownAddress stands for the Raft address of the new member, which the flags of its first start set. No process
@@ -66,6 +68,7 @@ func (r Restore) Into(dir string, b *Backup) (*Restored, error) {
 	return &Restored{
 		Node: node, Cluster: cluster, Old: h.GetClusterId(), Index: index,
 		FloorMillis: b.State.Restored().GetFloorAtMs(), IssuesMillis: b.State.IssuesFrom(), Frozen: b.State.FrozenCount(),
+		Templates: b.State.SuspendedTemplates(), Pasts: b.State.ClosedPasts(),
 	}, nil
 }
 

@@ -201,6 +201,8 @@ type Document struct {
 	FloorAtMS       int64  `json:"floorAtMs,string"`
 	IssuesAtMS      int64  `json:"issuesAtMs,string"`
 	FrozenSequences int    `json:"frozenSequences"`
+	Templates       int    `json:"suspendedTemplates"`
+	Pasts           int    `json:"closedPasts"`
 	TokensDisabled  bool   `json:"tokensDisabled"`
 }
 
@@ -215,7 +217,8 @@ func age(ended, now time.Time) string {
 func (s *settings) answer(out *cli.Printer, r *backup.Restored, ended, now time.Time) error {
 	doc := Document{
 		DataDir: s.dir, MemberID: r.Node, ClusterID: r.Cluster, OldClusterID: r.Old, Index: r.Index,
-		FloorAtMS: r.FloorMillis, IssuesAtMS: r.IssuesMillis, FrozenSequences: r.Frozen, TokensDisabled: !s.tokens,
+		FloorAtMS: r.FloorMillis, IssuesAtMS: r.IssuesMillis, FrozenSequences: r.Frozen,
+		Templates: r.Templates, Pasts: r.Pasts, TokensDisabled: !s.tokens,
 	}
 	issues := "at once"
 	if wait := time.UnixMilli(r.IssuesMillis).Sub(now); wait > 0 {
@@ -225,13 +228,23 @@ func (s *settings) answer(out *cli.Printer, r *backup.Restored, ended, now time.
 	if !s.tokens {
 		tokens = "disabled"
 	}
+	more := ""
+	for _, step := range []struct {
+		count   int
+		do, run string
+	}{{r.Templates, "Resume templates", "template resume"}, {r.Pasts, "Open the pasts of layouts", "backfill resume"}} {
+		if step.count > 0 {
+			more += fmt.Sprintf("\n%d. %s: snowraft %s --help", 5+strings.Count(more, "\n"), step.do, step.run)
+		}
+	}
 	return out.Answer(doc,
 		cli.Line("restored into %q; new cluster: %s", s.dir, r.Cluster),
-		cli.Record("Member", r.Node, "Old cluster", r.Old, "Old cluster ended", age(ended, now), "Issues IDs", issues, "Frozen sequences", r.Frozen, "API tokens", tokens),
+		cli.Record("Member", r.Node, "Old cluster", r.Old, "Old cluster ended", age(ended, now), "Issues IDs", issues, "Frozen sequences", r.Frozen,
+			"Suspended templates", cli.TextIf(r.Templates > 0, "%d", r.Templates), "Closed pasts", cli.TextIf(r.Pasts > 0, "%d", r.Pasts), "API tokens", tokens),
 		cli.Line(`Next steps:
 1. Start the member: snowraft serve --data-dir %s, with its other
    settings, and with --secret-file if the old cluster had a secret.
 2. Start the other members with empty data directories and --join.
 3. Resume sequences: snowraft seq resume --help
-4. Allow sequences with new names: snowraft restore acknowledge`, s.dir))
+4. Allow sequences with new names: snowraft restore acknowledge%s`, s.dir, more))
 }

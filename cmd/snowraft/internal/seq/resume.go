@@ -42,7 +42,9 @@ until its next period, unless --after gives the last number of the present one.
 
 A restore also closes all periods that ended. After the sequence, resume each period whose
 numbers are still late with --period and its last number. Late numbers are in no blocks, so
---holders-stopped is not needed.`,
+--holders-stopped is not needed. The numbers of a gapless sequence are in no blocks either:
+set --holders-stopped for it. Its numbers up to --after that the backup does
+not show as settled become unknown.`,
 		Example: `  snowraft seq resume orders --after 5649 --holders-stopped
   snowraft seq resume orders --after 5649 --margin 100000
   snowraft seq resume --file numbers.txt --holders-stopped
@@ -69,12 +71,21 @@ numbers are still late with --period and its last number. Late numbers are in no
 	})
 }
 
-// printResumed prints the sequence in the response, or reports that the sequence is deleted.
-func printResumed(a *cli.App, out *cli.Printer, resp *snowraftv1.ResumeSequenceResponse) error {
-	if s := resp.GetSequence(); s.GetDeleted() {
+// printResumed prints what a request resumed.
+func printResumed(a *cli.App, out *cli.Printer, req *snowraftv1.ResumeSequenceRequest, resp *snowraftv1.ResumeSequenceResponse) error {
+	const meaning = "until they learn of the change, they refuse to issue its numbers"
+	switch s := resp.GetSequence(); {
+	case s.GetDeleted():
 		return out.Answer(resp, cli.Line("resumed deleted sequence %q; a new sequence of this name does not repeat its numbers", s.GetName()))
+	case req.GetPeriod() != "":
+		a.WarnUnreached(resp.GetUnreachedMembers(), meaning)
+		return out.Answer(resp, cli.Line("resumed period %s of sequence %q", req.GetPeriod(), s.GetName()))
+	case s.GetUnknownNumbers() > 0:
+		a.WarnUnreached(resp.GetUnreachedMembers(), meaning)
+		return out.Answer(resp, cli.Line("resumed sequence %q (gapless)%s; unknown numbers: %d, see \"snowraft seq audit\" and \"snowraft seq resolve\"",
+			s.GetName(), following(s, "resumed"), s.GetUnknownNumbers()))
 	}
-	return printChanged(a, out, "resumed", resp, "until they learn of the change, they refuse to issue its numbers")
+	return printChanged(a, out, "resumed", resp, meaning)
 }
 
 // requests returns one request per sequence.

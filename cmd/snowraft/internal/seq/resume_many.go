@@ -49,7 +49,7 @@ func resumeAll(ctx context.Context, a *cli.App, remote *cli.Remote, out *cli.Pri
 		req := requests[done+failed]
 		if r.err == nil {
 			done++
-			r.err = printResumed(a, out, r.resp)
+			r.err = printResumed(a, out, req, r.resp)
 		} else {
 			failed++
 		}

@@ -75,10 +75,10 @@ func exhausted(v *snowraftv1.SequenceView) bool {
 	return v.RemainingRatio != nil && v.GetSequence().GetRemaining() == 0 && !v.GetPeriodOver()
 }
 
-// wanting reports whether a sequence needs attention.
+// wanting reports whether a sequence needs attention. A restore freezes all sequences, which is a finding of the overview.
 func wanting(v *snowraftv1.SequenceView) bool {
 	s := v.GetSequence()
-	return s.GetOpenReservations() > 0 || s.GetUnknownNumbers() > 0 || s.GetFrozen() || v.RemainingRatio != nil && v.GetRemainingRatio() < nearEnd
+	return s.GetOpenReservations() > 0 || s.GetUnknownNumbers() > 0 || v.RemainingRatio != nil && v.GetRemainingRatio() < nearEnd
 }
 
 // sequenceTable has the columns about open numbers and about what is left only if a sequence has them.
