@@ -11,7 +11,7 @@ var scenarios = []scenario{
 	{name: "learned", about: "learns the other members, and outlives the one that it was given", disturbs: true, play: learned},
 	{name: "readdressed", about: "the members restart at other addresses one by one, and none stays at those that the client was given", disturbs: true, long: true, play: readdressed},
 	{name: "partitioned", about: "a member is cut off, also the leader, then healed: calls continue through the majority", feature: "generator", disturbs: true, long: true, partitions: true, play: partitioned},
-	{name: "paused", about: "a member's process is stopped, also the leader's, then continued: calls continue through the majority", feature: "generator", disturbs: true, play: paused},
+	{name: "paused", about: "a member's process is stopped, also the leader's, then continued: calls continue through the majority", feature: "generator", disturbs: true, long: true, play: paused},
 	{name: "stopped", about: "all members stop: the generator continues, and stops before its window's end", feature: "generator", disturbs: true, play: stopped},
 	{name: "dropped", about: "answers are lost: an extension is repeated with its ID", feature: "generator", http: true, play: dropped},
 	{name: "unanswered", about: "a missing answer does not count as a grant", feature: "generator", http: true, play: unanswered},
