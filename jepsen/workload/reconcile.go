@@ -187,7 +187,7 @@ func accountOf(sequence string, p *snowraftv1.PeriodSummary) history.Account {
 		Sequence: sequence, Period: p.GetPeriod(), First: p.GetFirst(), Last: p.GetLast(), Confirmed: p.GetConfirmed(), Void: p.GetVoid(),
 		Taken: p.GetTaken(), Open: p.GetOpen(), Unknown: p.GetUnknown(), Missing: p.GetMissing(), Cut: p.GetCut(),
 	}
-	if p.Last == nil {
+	if p == nil || p.Last == nil {
 		a.First, a.Last = 0, -1
 	}
 	return a
