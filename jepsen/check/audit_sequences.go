@@ -160,9 +160,12 @@ func (m *sequenceModel) allocate(e *raftlog.Applied, c *commandv1.AllocateBlock)
 	if other, overlaps := q.add(b.Period, block, b.Increment); overlaps {
 		wrong("numbers between %d and %d were already granted in this period", other.low, other.high)
 	}
-	q.last = lastBlock{e.Index, b.Period, b.First, b.Count, b.Increment, c.GetReturnKeyHash()}
-	if len(c.GetRequestId()) > 0 || len(c.GetReturnKeyHash()) == 0 {
+	switch {
+	case b.Period < q.period: // the last block of the present period can still be returned
+	case len(c.GetRequestId()) > 0 || len(c.GetReturnKeyHash()) == 0:
 		q.last = lastBlock{}
+	default:
+		q.last = lastBlock{e.Index, b.Period, b.First, b.Count, b.Increment, c.GetReturnKeyHash()}
 	}
 }
 

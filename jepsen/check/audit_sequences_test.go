@@ -29,6 +29,11 @@ func TestAuditOfBlocks(t *testing.T) {
 			Spec: sequenceSpec("s", 2, 0, 1000), Force: force,
 		}}}, fsm.BlockGrant{}
 	}
+	late := func(b fsm.BlockGrant) (*commandv1.Command, fsm.BlockGrant) {
+		return &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
+			Name: "s", Count: 10, OnlyPeriod: b.Period,
+		}}}, b
+	}
 	// Index 2 grants 100, 102, ..., 118.
 	granted := fsm.BlockGrant{First: 100, Count: 10, Increment: 2, Period: 5}
 	for name, c := range map[string]struct {
@@ -44,6 +49,15 @@ func TestAuditOfBlocks(t *testing.T) {
 		"again unforced":    {func(a add) { a(update(false)); a(allocate(granted, "")) }, "were already granted"},
 		"again in a period": {func(a add) { g := granted; g.Period = 6; a(allocate(g, "")) }, ""},
 		"a period before":   {func(a add) { g := granted; g.First, g.Period = 200, 4; a(allocate(g, "")) }, "period 5 had already begun"},
+		"late numbers": {func(a add) {
+			a(late(fsm.BlockGrant{First: 100, Count: 1, Increment: 2, Period: 4}))
+			a(late(fsm.BlockGrant{First: 102, Count: 1, Increment: 2, Period: 4}))
+			a(giveBack(2, 1)) // the block of the present period
+		}, ""},
+		"late numbers again": {func(a add) {
+			a(late(fsm.BlockGrant{First: 100, Count: 2, Increment: 2, Period: 4}))
+			a(late(fsm.BlockGrant{First: 102, Count: 1, Increment: 2, Period: 4}))
+		}, "were already granted"},
 		"another increment": {func(a add) { g := granted; g.First, g.Increment = 200, 3; a(allocate(g, "")) }, "the sequence's increment is 2"},
 		"too many":          {func(a add) { g := granted; g.First, g.Count = 200, 11; a(allocate(g, "")) }, "the request was for 10"},
 		"beyond the bounds": {func(a add) { g := granted; g.First = 990; a(allocate(g, "")) }, "expected numbers from 0 to 1000"},
