@@ -104,8 +104,8 @@ func (k *Kernel) GetLast(ctx context.Context, a trust.Admission, req *snowraftv1
 	return wire.LastResponse(last, ok), err
 }
 
-// next issues numbers. relayed means that another member forwarded the request. Only a caller that may change the sequence states
-// how a period ended, because an untrue statement repeats numbers.
+// next issues numbers. relayed means that another member forwarded the request. Only a caller that may change the sequence states the
+// end of a period, because an untrue statement repeats numbers.
 func (k *Kernel) next(ctx context.Context, a *trust.Admission, sequence string, count uint64, r member.PeriodRequest, relayed bool) (n member.Numbering, err error) {
 	if err := CheckNext(count, r.RequestID); err != nil {
 		return n, err

@@ -136,7 +136,7 @@ func (f *run) stream(ctx context.Context, in io.Reader, accept func([]time.Time)
 		}
 	}
 	if err := scan.Err(); err != nil {
-		return rows, fmt.Errorf("read --times %s: %w", f.times, err)
+		return rows, fmt.Errorf("read --times %s:%d: %w", f.times, line+1, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return rows, err
