@@ -38,6 +38,7 @@ export interface LayoutOptions extends CallOptions {
   layout?: string | undefined;
 }
 
+const layoutNames: readonly (keyof LayoutOptions)[] = ["layout", "timeoutMs"];
 const defaultTimeoutMs = 10_000;
 const optionNames: readonly (keyof ClientOptions)[] =
   ["addresses", "token", "pin", "ca", "caFile", "tls", "timeoutMs", "logger", "onEvent"];
@@ -104,6 +105,7 @@ export class Client {
 
   /** Returns one ID. Concurrent calls share requests. IDs of different calls are in no order. */
   async nextId(options: LayoutOptions = {}): Promise<bigint> {
+    checkNames(options, layoutNames); // a misspelled layout would be "default"
     return await this.#idsOf(options.layout).next(options);
   }
 
@@ -114,16 +116,19 @@ export class Client {
 
   /** Returns count IDs, 1 to 1,000,000, in no order. */
   async ids(count: number, options: LayoutOptions = {}): Promise<bigint[]> {
+    checkNames(options, layoutNames);
     return await this.#idsOf(options.layout).batch(count, options);
   }
 
   /** Returns count UUIDs of version 7, 1 to 100,000. */
   async uuids(count: number, options: LayoutOptions = {}): Promise<string[]> {
+    checkNames(options, layoutNames);
     return this.#idsOf(options.layout).uuids(count, options);
   }
 
   /** Returns a session, whose IDs are all greater than after, an ID, and increase from call to call whichever members serve them. */
   session(options: LayoutOptions & { after?: bigint } = {}): Session {
+    checkNames(options, [...layoutNames, "after"]);
     return new Session(this.#idsOf(options.layout), options.after ?? 0n);
   }
 

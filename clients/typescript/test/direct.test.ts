@@ -337,6 +337,18 @@ test("arguments and addresses are checked", async () => {
   }
 });
 
+test("calls refuse options that they do not know", async () => {
+  const client = connect([await FakeMember.start({ "/v1/ids:generate": idsFrom(1n) })]);
+  const misspelled = { layuot: "orders" } as object;
+  for (const call of [
+    () => client.nextId(misspelled), () => client.nextId("orders" as unknown as object), () => client.ids(2, misspelled), () => client.uuids(2, misspelled),
+  ]) {
+    await assert.rejects(call, { reason: "INVALID_ARGUMENT", message: /unknown option/ });
+  }
+  assert.throws(() => client.session(misspelled), { reason: "INVALID_ARGUMENT" });
+  assert.equal(await client.nextId({ layout: "orders", timeoutMs: 60_000 }), 1n);
+});
+
 test("the default clock is the system's", () => {
   const before = Date.now();
   const wall = systemClock.wall();
