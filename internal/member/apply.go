@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -18,7 +19,7 @@ import (
 type Application struct {
 	Pattern  string
 	After    string // name before the first one of the page
-	Limit    int    // greatest number of sequences
+	Limit    int    // greatest number of sequences, at least 1
 	DryRun   bool   // changes nothing
 	Force    Force
 	Expected *uint64 // generation of the template; nil: any
@@ -40,8 +41,13 @@ type Outcome struct {
 	Err    error // refusal; nil if the sequence was changed or, without a change, would be
 }
 
-// appliedAtOnce is the greatest number of changes in flight: the log takes them in a few batches, and leaves room for other callers.
-const appliedAtOnce = 64
+const (
+	// appliedAtOnce is the greatest number of changes in flight: the log takes them in a few batches, and leaves room for other
+	// callers.
+	appliedAtOnce = 64
+	// applyFor is the time after which a page ends early, so that its caller gets an answer in time from a busy cluster.
+	applyFor = time.Second
+)
 
 // ApplyTemplate gives sequences that began with a template its present settings; only the leader can. Each change obeys
 // the rules of UpdateSequence. The refusal of one is its outcome, and any other error ends the page: a repetition
@@ -53,24 +59,29 @@ func (m *Member) ApplyTemplate(ctx context.Context, a Application) (Applied, err
 	}
 	applied := Applied{Generation: t.Generation}
 	var differ []difference
-	last, looked := "", 0
+	began, last, looked := m.monotonic(), "", 0
 	for s := range m.fsm.Listing().Begun(a.Pattern, a.After) {
-		if looked == a.Limit {
+		if len(differ) == appliedAtOnce {
+			if err := m.applyAll(ctx, differ, a, &applied); err != nil {
+				return Applied{}, err
+			}
+			differ = nil
+		}
+		if looked == a.Limit || looked > 0 && len(differ) == 0 && m.monotonic() > began+applyFor {
 			applied.Next = last
 			break
 		}
 		last, looked = s.Spec.GetName(), looked+1
 		want := proto.CloneOf(t.Spec.GetSettings())
 		want.Name, want.Template = s.Spec.GetName(), s.Spec.GetTemplate()
-		if !proto.Equal(want, s.Spec) {
+		if proto.Equal(want, s.Spec) {
+			applied.Unchanged++
+		} else {
 			differ = append(differ, difference{s, want})
 		}
 	}
-	applied.Unchanged = looked - len(differ)
-	for some := range slices.Chunk(differ, appliedAtOnce) {
-		if err := m.applyAll(ctx, some, a, &applied); err != nil {
-			return Applied{}, err
-		}
+	if err := m.applyAll(ctx, differ, a, &applied); err != nil {
+		return Applied{}, err
 	}
 	if applied.Index != 0 {
 		trust.NoteIndex(ctx, applied.Index)

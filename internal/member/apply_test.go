@@ -5,16 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"testing"
 
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/clock"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
 // templated returns a member with a template and sequences that began with it, each with a granted block.
-func templated(t *testing.T, sequences int) (m *Member, generation uint64) {
+func templated(t *testing.T, sequences int, changes ...func(*Config)) (m *Member, generation uint64) {
 	t.Helper()
-	m = openOne(t)
+	m = openOne(t, changes...)
 	if _, _, err := m.FinalizeUpgrade(anyone(t), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -108,5 +110,50 @@ func TestApplyTemplateOfAnotherGeneration(t *testing.T) {
 	cancel()
 	if _, err := m.ApplyTemplate(ended, Application{Pattern: "carts/*", Limit: 10}); err == nil {
 		t.Error("applied after the end of the context")
+	}
+}
+
+// slow returns the clock of a slow machine: it advances with each reading.
+func slow() clock.Source {
+	var readings atomic.Int64
+	system := clock.System()
+	return func() clock.Reading {
+		at, passed := system(), 20*readings.Add(1)
+		return clock.Reading{Wall: at.Wall + passed, Mono: at.Mono + passed}
+	}
+}
+
+// On a busy cluster, pages end early. Together they have each sequence once.
+func TestApplyTemplatePagesEndEarly(t *testing.T) {
+	t.Parallel()
+	const sequences = 2*appliedAtOnce + 2
+	m, _ := templated(t, sequences, func(c *Config) { c.Clock = slow() })
+	editTemplate(t, m, func(s *commandv1.SequenceSpec) { s.Max = 5000 })
+	if _, err := m.UpdateSequence(anyone(t), "carts/7", Update{Edit: func(s *commandv1.SequenceSpec) error {
+		s.Max = 5000
+		return nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	pages, unchanged, after := 0, 0, ""
+	names := map[string]bool{}
+	for {
+		applied, err := m.ApplyTemplate(anyone(t), Application{Pattern: "carts/*", After: after, Limit: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages, unchanged = pages+1, unchanged+applied.Unchanged
+		for _, o := range applied.Outcomes {
+			if o.Err != nil || names[o.Name] {
+				t.Errorf("%+v", o)
+			}
+			names[o.Name] = true
+		}
+		if after = applied.Next; after == "" {
+			break
+		}
+	}
+	if len(names) != sequences-1 || unchanged != 1 || pages < 3 {
+		t.Errorf("%d sequences changed and %d not, in %d pages", len(names), unchanged, pages)
 	}
 }
