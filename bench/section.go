@@ -36,6 +36,7 @@ func sections() []section {
 		firstID(),
 		failover(),
 		backups(),
+		backfills(),
 		gateways(),
 		modes(),
 		plainHTTP(),
