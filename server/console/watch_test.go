@@ -131,3 +131,19 @@ func TestViewersShareAList(t *testing.T) {
 		}
 	})
 }
+
+// Viewers with different rights never share a page, however soon one comes after the other.
+func TestViewersWithOtherRightsShareNothing(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		r, tokens, reader, other := secured(t)
+		record, _ := tokens.Token(2)
+		changed := *record
+		changed.Scopes = []trust.Scope{trust.RightReadCluster, trust.RightReadSequence + ":*"}
+		tokens.change(2, &changed)
+		for range 2 {
+			r.wants(r.visit("GET", "/console/sequences", "", "Authorization: Bearer "+other).Body.String(), "sequences-list", "o&#39;r&lt;b&gt;ders")
+			r.wants(r.visit("GET", "/console/sequences", "", "Authorization: Bearer "+reader).Body.String(), "seq:read", "!sequences-list", "!ders")
+		}
+	})
+}
