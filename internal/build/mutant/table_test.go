@@ -47,6 +47,7 @@ var sections = []struct{ dir, title string }{
 	{"server/frontend", "Client ports"},
 	{"server/redis", "Redis protocol"},
 	{"server/web", "HTTP"},
+	{"server/console", "Console"},
 	{"server/thrift", "Thrift"},
 	{"client", "Go client"},
 	{"clients/typescript", "Client for TypeScript"},
