@@ -142,7 +142,9 @@ func (p *posting) room() *Refused {
 		return nil
 	}
 	return refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED,
-		"limit of %d records of gapless sequences, %d of one, reached; a void or taken number needs one: use another sequence", p.state.maxEntries, maxEntriesOfOne)
+		"limit of %d records of gapless sequences, %d of one, reached: %d of them are of sequence %q; confirming and voiding numbers continues, "+
+			"and expired keys become free within hours; for void and taken numbers, which stay permanently, continue in another sequence",
+		p.state.maxEntries, maxEntriesOfOne, mine, p.q.name)
 }
 
 // current refuses a command whose proposer computed the period for another generation.

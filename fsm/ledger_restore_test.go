@@ -126,7 +126,9 @@ func TestMergeLeavesNumbersUnknown(t *testing.T) {
 func TestPeriodsBeforeTheLedgerAreClosed(t *testing.T) {
 	const closed = commandv1.Refusal_REFUSAL_PERIOD_CLOSED
 	latest := func(s *commandv1.SequenceSpec) { s.Mode, s.LateMs = gapless, 24*livesHour }
-	daily := func(mode func(*commandv1.SequenceSpec)) *commandv1.SequenceSpec { return plain("inv", resetting(resetDaily), mode) }
+	daily := func(mode func(*commandv1.SequenceSpec)) *commandv1.SequenceSpec {
+		return plain("inv", resetting(resetDaily), mode)
+	}
 	strict := func(s *commandv1.SequenceSpec) { s.LateMs = 24 * livesHour }
 	late := func(l *log, period int32) *commandv1.Command {
 		cmd := reserveIn("inv", l.seq("inv").Generation, 20250102, "late")

@@ -71,10 +71,14 @@ func (s memberSource) UUIDs(ctx context.Context, layout string, count uint32) ([
 // Next issues numbers of a relaxed sequence from the blocks of this member. Numbers of a strict sequence, and those of requests with
 // an ID, which are proposals of their callers, come from the leader. Callers of a strict sequence on behalf of the same principal
 // share calls to the leader.
-//
-// A sequence that does not exist begins if a template matches its name. The member that forwards a request does that.
-func (s memberSource) Next(ctx context.Context, sequence string, count uint64, requestID string) (n member.Numbering, err error) {
-	n, err = s.next(ctx, sequence, count, requestID)
+func (s memberSource) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
+	return s.begun(ctx, sequence, func() (member.Numbering, error) { return s.next(ctx, sequence, count, requestID) })
+}
+
+// begun calls issue, after the first use of a sequence once more: one that does not exist begins if a template matches its name.
+// The member that forwards a request does that.
+func (s memberSource) begun(ctx context.Context, sequence string, issue func() (member.Numbering, error)) (member.Numbering, error) {
+	n, err := issue()
 	if _, unknown := errors.AsType[*member.UnknownSequenceError](err); !unknown || trust.RelayOf(ctx) != "" {
 		return n, err
 	}
@@ -85,7 +89,7 @@ func (s memberSource) Next(ctx context.Context, sequence string, count uint64, r
 	case !begun:
 		return n, err
 	}
-	return s.next(ctx, sequence, count, requestID)
+	return issue()
 }
 
 func (s memberSource) next(ctx context.Context, sequence string, count uint64, requestID string) (n member.Numbering, err error) {
@@ -136,7 +140,7 @@ func (s memberSource) NextOfPeriod(ctx context.Context, sequence string, count u
 	if trust.RelayOf(ctx) != "" {
 		return s.member.NextOfPeriod(ctx, sequence, count, r)
 	}
-	return s.router.NextOfPeriod(ctx, sequence, count, r)
+	return s.begun(ctx, sequence, func() (member.Numbering, error) { return s.router.NextOfPeriod(ctx, sequence, count, r) })
 }
 
 // relaxed issues numbers from memory unless the sequence is strict. At first, only the leader may know that a sequence
