@@ -3,6 +3,7 @@ package main
 // scenarios lists all scenarios in the order of the page.
 var scenarios = []scenario{
 	{name: "operations", about: "every operation", play: operations},
+	{name: "reservations", about: "every number of a gapless sequence is accounted for: answers are lost, and a member is killed", disturbs: true, play: reserves},
 	{name: "errors", about: "errors carry the reason, and whether to repeat", play: refusals},
 	{name: "generator", about: "the generator issues unique, ascending IDs", feature: "generator", play: generatorIssues},
 	{name: "decode", about: "decodes and encodes IDs offline", feature: "offline", play: decodes},

@@ -142,6 +142,8 @@ func (d *driver) perform(r request) (any, error) {
 		return d.manage(ctx, r.Op, a)
 	case "create_layout", "layout":
 		return d.layout(ctx, r.Op, a)
+	case "reserve", "confirm", "void", "reconcile":
+		return d.document(ctx, r.Op, a)
 	case "numbers":
 		return d.numbers(ctx, a)
 	case "blocks":
@@ -417,10 +419,7 @@ func (d *driver) create(ctx context.Context, a params) error {
 		return err
 	}
 	spec := client.SequenceSpec{Name: a.Sequence, Start: a.Start, Increment: a.Step, Format: a.Format, Reset: resets[a.Reset], YearStarts: starts, TimeZone: a.Zone, Late: time.Duration(a.LateMs) * time.Millisecond}
-	spec.Mode = client.ModeStrict
-	if a.Mode == "relaxed" {
-		spec.Mode = client.ModeRelaxed
-	}
+	spec.Mode = map[string]client.SequenceMode{"": client.ModeStrict, "strict": client.ModeStrict, "relaxed": client.ModeRelaxed, "gapless": client.ModeGapless}[a.Mode]
 	_, err = c.CreateSequence(ctx, spec)
 	return err
 }

@@ -42,6 +42,11 @@ type params struct {
 	RequestID  string   `json:"request_id"`
 	Period     string   `json:"period"`
 	From       *int64   `json:"from,string"`
+	Keys       []string `json:"keys"`
+	Claims     []claim  `json:"claims"`
+	Reason     string   `json:"reason"`
+	Used       []string `json:"used"`
+	Void       []string `json:"void"`
 	Prefix     string   `json:"prefix"`
 	Next       int64    `json:"next,string"`
 	Fields     string   `json:"fields"`

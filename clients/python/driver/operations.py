@@ -11,6 +11,7 @@ from typing import Any
 
 from forks import fork
 from objects import Failure, Named, SetClock, failure
+from reservations import answer, claims, counts, resolution
 from runs import Run
 
 from snowraft import (
@@ -190,6 +191,29 @@ class Operations:
         fields = self._do(client.layout(args["layout"])).fields
         names = [layout.name for layout in self._do(client.list_layouts())]
         return {"fields": ",".join(f"{kind}:{bits}" for kind, bits in fields), "names": names}
+
+    def op_reserve(self, args: dict[str, Any]) -> Any:
+        return answer(self._do(self._sequence(args).reserve(*args["keys"])))
+
+    def op_confirm(self, args: dict[str, Any]) -> Any:
+        self._do(self._sequence(args).confirm(*claims(args)))
+        return {}
+
+    def op_void(self, args: dict[str, Any]) -> Any:
+        self._do(self._sequence(args).void(args["reason"], *claims(args)))
+        return {}
+
+    def op_reconcile(self, args: dict[str, Any]) -> Any:
+        def resolve(r: Any) -> Any:
+            return resolution(args, r.key)
+
+        async def soon(r: Any) -> Any:
+            return resolution(args, r.key)
+
+        return counts(self._do(self._sequence(args).reconcile(0, resolve if self._loop is None else soon)))
+
+    def _sequence(self, args: dict[str, Any]) -> Any:
+        return self._clients.get(args["client"]).sequence(args["sequence"])
 
     def op_numbers(self, args: dict[str, Any]) -> Any:
         sequence = self._clients.get(args["client"]).sequence(args["sequence"])

@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Client, Layout, SnowraftError, decodeText, preset, version } from "snowraft";
+import { reservationOps } from "./reservations.mjs";
 import { runs, startRun, stopRun } from "./runs.mjs";
 import { issueInWorkers } from "./workers.mjs";
 
@@ -162,6 +163,7 @@ export const ops = {
     fields: (await find(clients, args.client).getLayout(args.layout)).fields.map((f) => `${f.kind}:${f.bits}`).join(","),
     names: (await find(clients, args.client).listLayouts()).map((l) => l.name),
   }),
+  ...reservationOps((args) => find(clients, args.client).sequence(args.sequence)),
   numbers: async (args) => {
     const sequence = find(clients, args.client).sequence(args.sequence);
     const numbers = await sequence.take(args.count, {

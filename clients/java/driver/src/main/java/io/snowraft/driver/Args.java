@@ -34,6 +34,11 @@ record Args(Map<String, Object> values) {
         return Boolean.TRUE.equals(values.get(name));
     }
 
+    @SuppressWarnings("unchecked") // an object is a map of strings
+    List<Args> objects(String name) {
+        return ((List<?>) values.get(name)).stream().map(value -> new Args((Map<String, Object>) value)).toList();
+    }
+
     List<String> texts(String name) {
         return ((List<?>) values.get(name)).stream().map(Object::toString).toList();
     }

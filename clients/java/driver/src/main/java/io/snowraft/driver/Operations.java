@@ -58,6 +58,8 @@ final class Operations {
             case "create" -> answer.put("ok", create(args));
             case "sequence", "update", "set_next", "delete", "list", "last", "create_layout", "layout" ->
                 answer.put("ok", Management.perform(op, client(args), args));
+            case "reserve", "confirm", "void", "reconcile" ->
+                answer.put("ok", Documents.perform(op, client(args).sequence(args.text("sequence")), args));
             case "numbers" -> answer.put("ok", numbers(args));
             case "blocks" -> {
                 blocks.put(args.text("blocks"), client(args).blocks(args.text("sequence"), args.count("size", 100)));
