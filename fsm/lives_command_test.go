@@ -33,7 +33,11 @@ func (w *lives) body(s *State) *commandv1.Command {
 	if w.documents && w.choose("number", 3) == 0 {
 		return w.allocate(s)
 	}
-	switch w.choose("command", 30) {
+	kind := w.choose("command", 30)
+	if w.counting && kind < 24 && kind != 8 { // the others configure the cluster, or take numbers
+		kind = []int{10, 11, 12, 24}[w.choose("about a sequence", 4)]
+	}
+	switch kind {
 	case 0, 1, 2, 3:
 		return w.acquire()
 	case 4, 5:
@@ -127,10 +131,18 @@ func (w *lives) askAgain() *commandv1.Command {
 	return withID(allocate(c.GetName(), q.Generation, c.GetCount(), period), string(c.GetRequestId()))
 }
 
+// name returns the name of a sequence.
+func (w *lives) name() string {
+	if w.counting {
+		return livesNames[0]
+	}
+	return livesNames[w.choose("name", len(livesNames))]
+}
+
 var livesNames = []string{"a", "b", "c", "t/1", "t/a1"}
 
 func (w *lives) allocate(s *State) *commandv1.Command {
-	q, ok := s.Sequence(livesNames[w.choose("name", len(livesNames))])
+	q, ok := s.Sequence(w.name())
 	if !ok {
 		return nil
 	}
@@ -197,6 +209,9 @@ func (w *lives) spec(name string) *commandv1.SequenceSpec {
 		spec.Reset_ = []commandv1.SequenceReset{resetDaily, resetWeekly, resetQuarterly, resetYearly}[w.choose("reset", 4)]
 		spec.YearStarts = livesStarts[w.choose("years start", 3)]
 	}
+	if w.counting {
+		spec.Reset_, spec.YearStarts = resetDaily, 0
+	}
 	return spec
 }
 
@@ -205,7 +220,7 @@ var livesStarts = []uint32{0, 106, 1203}
 
 // administer creates, changes and deletes sequences.
 func (w *lives) administer(s *State) *commandv1.Command {
-	name := livesNames[w.choose("name", len(livesNames))]
+	name := w.name()
 	spec, force := w.spec(name), w.life == 1 && w.choose("force", 4) == 0
 	q, ok := s.Sequence(name)
 	switch {
@@ -218,10 +233,10 @@ func (w *lives) administer(s *State) *commandv1.Command {
 			cmd = onDemand(cmd)
 		}
 		return cmd
-	case w.choose("delete", 3) == 0:
+	case w.choose("delete", 3) == 0 && (!w.counting || w.choose("again", 3) == 0):
 		return remove(name)
 	}
-	if w.choose("keep", 2) == 0 {
+	if w.counting || w.choose("keep", 2) == 0 {
 		spec = q.Spec
 		spec.TimeZone = []string{"UTC", "east", "west"}[w.choose("zone", 3)]
 	}

@@ -13,7 +13,7 @@ func (w *lives) attest() error {
 	if w.life == 1 {
 		return nil
 	}
-	switch w.choose("statement", 10) {
+	switch w.statement() {
 	case 9:
 		return w.commit(w.resumePast())
 	case 0:
@@ -42,9 +42,17 @@ func (w *lives) attest() error {
 	return w.commit(cmd)
 }
 
+// statement chooses what an operator says; 4 or more but 9: that a sequence or a period is resumed.
+func (w *lives) statement() int {
+	if w.counting {
+		return 4
+	}
+	return w.choose("statement", 10)
+}
+
 // attestPeriod commits the operator's statement about a period that ended.
 func (w *lives) attestPeriod() error {
-	q, ok := w.s.Sequence(livesNames[w.choose("name", len(livesNames))])
+	q, ok := w.s.Sequence(w.name())
 	if !ok || q.Spec.GetLateMs() == 0 {
 		return nil
 	}
