@@ -136,13 +136,10 @@ func (w *World) Restore(ctx context.Context, b Backup, first *lab.Member, kept .
 		return life, err
 	}
 	args := append([]string{"restore"}, b.Files...)
-	args = append(args, "--data-dir", first.DataDir(), "--old-ended", ended.Format(time.RFC3339Nano), "--old-cluster-is-gone", "--clock-checked",
+	args = append(args, "--data-dir", first.DataDir(), "--old-ended", ended.Format(time.RFC3339Nano), "--old-cluster-is-gone", "--clock-checked", "--zones-kept",
 		"--old-max-window", w.Lab.MaxWindow().String(), "-o", "json")
 	if w.Lab.Secured() {
 		args = append(args, "--keep-tokens")
-	}
-	if w.Lab.Life()%2 == 0 { // else sequences skip the periods that may have begun in any time zone
-		args = append(args, "--zones-kept")
 	}
 	text, err := w.Lab.Command(ctx, args...)
 	if err != nil {

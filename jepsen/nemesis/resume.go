@@ -23,8 +23,8 @@ const (
 )
 
 // Resume acts as an operator after a restore, on the basis of the numbers that clients saw. It resumes all sequences with
-// their earlier periods, and creates those that the backup lacks, starting after their last numbers. It resumes templates with a start
-// after the numbers of all their sequences. Then it lets Redis clients create sequences again.
+// their earlier periods, and creates those that the backup lacks, starting after their last numbers. It resumes the sequences of
+// templates together, and each template with a start after the numbers of all of them. Then it lets Redis clients create sequences again.
 func (w *World) Resume(ctx context.Context) error {
 	if !history.Sleep(ctx, outcomesWithin) {
 		return ctx.Err()
@@ -35,18 +35,18 @@ func (w *World) Resume(ctx context.Context) error {
 	seen := w.Lab.Seen()
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
-		known, err := w.resume(ctx, name, seen[name])
-		if err != nil {
-			return err
+		if seen[name].Template != "" {
+			continue // too many to resume one by one
 		}
-		switch {
-		case !known && seen[name].Template == "":
-			missing = append(missing, name)
-		case known:
+		known, err := w.resume(ctx, name, seen[name])
+		if err == nil && known {
 			err = w.resumeEnded(ctx, name, seen[name])
 		}
 		if err != nil {
 			return err
+		}
+		if !known {
+			missing = append(missing, name)
 		}
 	}
 	if err := w.command(ctx, "", "seq", "resume", "--all", "--skip", heldAtMost); err != nil {
