@@ -124,14 +124,13 @@ func (s *State) CodeSecret() (secret CodeSecret, ok bool) {
 	return *s.codeSecret, true
 }
 
-// DeletedSequence returns the record of a deleted sequence of that name. Its format is that of the deleted sequence if the
-// name has codes, and empty otherwise.
+// DeletedSequence returns the record of a deleted sequence of that name.
 func (s *State) DeletedSequence(name string) (Sequence, bool) {
 	q, ok := s.sequences.deleted.Get(name)
 	if !ok {
 		return Sequence{}, false
 	}
 	v := q.view()
-	v.Deleted = true
+	v.Deleted, v.Forgotten = true, q.used.some && len(q.earlier()) == 0
 	return v, true
 }

@@ -35,6 +35,11 @@ func (r *snapshotDecoder) addSequence(m *commandv1.SnapshotSequence) error {
 	if q.code = c; refused != nil || q.spec.code != (code{}) && q.spec.code != c || c != (code{}) && s.codeSecret == nil {
 		return corrupt("sequence %q has unknown codes, or no secret for them", name)
 	}
+	formats, err := r.formatsOf(m)
+	if err != nil {
+		return err
+	}
+	q.setEarlier(formats)
 	var keyed bool
 	if q.lastKeyHash, keyed = hashOf(m.GetLastKeyHash()); keyed != (q.lastToken != 0) {
 		return corrupt("sequence %q has a block of token %d with a key hash of %d bytes", name, q.lastToken, len(m.GetLastKeyHash()))
@@ -106,8 +111,7 @@ func (q *sequence) alone() bool {
 func (q *sequence) buried() bool {
 	return q.numbering == q.generation && q.generation > q.incarnation && q.base == q.spec.start && q.granted == 0 &&
 		q.lastFrom == 0 && q.lastToken == 0 && q.spec.timeZone+q.spec.description+q.spec.template == "" &&
-		(q.spec.format == "" || q.code != code{}) &&
-		(q.frozen || !q.spent)
+		q.spec.format == "" && (q.frozen || !q.spent)
 }
 
 func (r *snapshotDecoder) addAnswer(m *commandv1.SnapshotAnswer) error {

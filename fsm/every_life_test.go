@@ -216,7 +216,7 @@ func (n *everyNode) record(s *State) everyRecord {
 	l := q.late.value()
 	copy(r.ends[:], l.ends)
 	r.since, r.open = l.since, l.open
-	r.sequence.late, r.sequence.spec, r.sequence.created, r.sequence.lastToken = nil, nil, 0, 0
+	r.sequence.late, r.sequence.formats, r.sequence.spec, r.sequence.created, r.sequence.lastToken = nil, nil, nil, 0, 0
 	r.sequence.incarnation, r.sequence.generation, r.sequence.numbering = 0, 0, 0
 	return r
 }

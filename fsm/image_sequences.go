@@ -15,7 +15,7 @@ func (im image) walkSequences(visit func(*commandv1.SnapshotRecord)) {
 			message.Numbering = q.numbering
 		}
 		message.Base, message.Granted, message.LastFrom, message.LastToken = q.base, q.granted, q.lastFrom, q.lastToken
-		message.Code = q.code.message()
+		message.Code, message.Formats = q.code.message(), formatMessages(q.earlier())
 		message.Low, message.High, message.LastKeyHash, message.Spent = nil, nil, nil, q.spent
 		if q.lastToken != 0 {
 			message.LastKeyHash = q.lastKeyHash[:]

@@ -14,6 +14,7 @@ import (
 //   - The fsm_version and the observed clock are the latest ones, and each worker has its highest high-water.
 //   - A past ends where that of any state ends, and has the jobs of all.
 //   - A sequence is deleted if all states that know it deleted it. Its numbers are those of all states.
+//   - A name has the earlier formats of all states.
 //   - Codes have the secret of any state that has one, and a name has the codes of any of them.
 //   - Everything else is that of this state: the configuration, the tokens, and the answers to request IDs.
 //
@@ -105,13 +106,20 @@ func (s *State) mergeSequence(other *sequence, deleted bool) {
 	if !live {
 		q, _ = s.sequences.deleted.Get(other.name)
 	}
+	alive := !deleted // whether other is live
 	switch {
 	case q == nil:
-		q, live = other, !deleted
-	case !live && !deleted, live == !deleted && !q.used.some && other.used.some:
-		q, other, live = other, q, !deleted
+		q, live = other, alive
+	case !live && alive, live == alive && !q.used.some && other.used.some:
+		q, other, live, alive = other, q, alive, live
 	}
-	if merged := q.covering(other); live {
+	merged := q.covering(other)
+	if formats := joinFormats(q.earlier(), other.earlier()); alive && other != q && s.version >= DocumentVersion {
+		merged.setEarlier(joinFormats(formats, other.left()))
+	} else {
+		merged.setEarlier(formats)
+	}
+	if live {
 		s.sequences.put(merged)
 	} else {
 		s.sequences.putDeleted(merged)

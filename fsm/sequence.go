@@ -35,8 +35,11 @@ type Sequence struct {
 	Deleted bool // set in the results of Frozen, ResumeSequence and DeletedSequence only
 	Coded   bool // a format of the name writes codes, or wrote them
 
-	spent bool // see sequence
-	late  *late
+	Forgotten bool // the formats of a deleted sequence are not remembered
+
+	spent   bool // see sequence
+	late    *late
+	formats *[]Written
 }
 
 // sequence is one sequence, or the record of a deleted one. It is never changed, only
@@ -83,6 +86,8 @@ type sequence struct {
 	spent  bool // nothing is left to grant in the period, whatever base and granted say
 	frozen bool // true if the generation is before the restore
 	code   code
+	// formats holds the earlier formats of the name in which numbers may have been written; see left.
+	formats *[]Written
 }
 
 // last returns the last number that was granted from base.
@@ -171,7 +176,7 @@ func (q *sequence) view() Sequence {
 	v := Sequence{
 		Spec: q.spec.message(q.name), CreatedMillis: q.created, Incarnation: q.incarnation,
 		Generation: q.generation, Numbering: q.numbering, Period: q.period, Remaining: q.remaining(), Frozen: q.frozen,
-		Coded: q.code != code{}, spent: q.spent, late: q.late,
+		Coded: q.code != code{}, formats: q.formats, spent: q.spent, late: q.late,
 	}
 	v.Last, v.HasLast = q.last()
 	if q.spec.gapless() {

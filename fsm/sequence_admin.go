@@ -63,6 +63,10 @@ func (s *State) createSequence(e entry) Result {
 		if refused := old.thawed(); refused != nil {
 			return Result{Err: refused}
 		}
+		if c.GetOnDemand() && old.formatted() {
+			return Result{Err: refuse(commandv1.Refusal_REFUSAL_WOULD_REPEAT,
+				"sequence %q was deleted, and its texts had a format; create it with \"snowraft seq create\"", name)}
+		}
 		if err := old.grows(e.index); err != nil {
 			return halted(err)
 		}
@@ -133,7 +137,7 @@ func (q *sequence) succeed(old *sequence, force bool, skipped int32) *Refused {
 		period = max(period, skipped)
 	}
 	fresh := period > old.period && old.spec.resets() && q.spec.resets()
-	q.code = old.code
+	q.code, q.formats = old.code, old.formats
 	if !force {
 		if old.used.some && old.spec.resets() && !q.spec.calendar().sameAs(old.spec.calendar()) {
 			return wouldRepeat(q.name, "numbers of the deleted sequence were granted under another reset or start of years; keep both, choose another name")
@@ -217,6 +221,9 @@ func (s *State) judgeUpdate(index uint64, c *commandv1.UpdateSequence) (*sequenc
 	q.inherit(&before, c.GetPeriod())
 	if !old.spec.gapless() {
 		q.closeUnaccounted(c.GetPeriod())
+	}
+	if refused := s.changeFormat(old, q); refused != nil {
+		return nil, refused
 	}
 	if !c.GetForce() && old.ledger == nil {
 		if refused := old.checkRepeat(q, c.Next != nil); refused != nil {
@@ -304,8 +311,8 @@ func (s *State) deleteSequence(e entry) Result {
 	}
 	tomb, spec := *q, *q.spec
 	spec.timeZone, spec.description, spec.template = "", "", ""
-	if q.code == (code{}) {
-		spec.format = "" // a later sequence of the name is compared with the format of codes
+	if spec.format = ""; s.version >= DocumentVersion {
+		tomb.setEarlier(q.left())
 	}
 	tomb.spec, tomb.generation, tomb.numbering = &spec, e.index, e.index
 	tomb.moveTo(spec.start)

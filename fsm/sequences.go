@@ -20,6 +20,7 @@ const maxSequences = 1_000_000
 type sequences struct {
 	live, deleted *btree.Map[string, *sequence]
 	ended         int // number of ended periods that the sequences know
+	formats       int // number of their earlier formats
 }
 
 func newSequences() sequences {
@@ -29,7 +30,7 @@ func newSequences() sequences {
 // clone returns a copy in O(1). The copy and the original share the nodes that neither
 // changes later. clone marks the original too, so no goroutine may read it meanwhile.
 func (s *sequences) clone() sequences {
-	return sequences{live: s.live.IsoCopy(), deleted: s.deleted.IsoCopy(), ended: s.ended}
+	return sequences{live: s.live.IsoCopy(), deleted: s.deleted.IsoCopy(), ended: s.ended, formats: s.formats}
 }
 
 func (s *sequences) len() int { return s.live.Len() + s.deleted.Len() }
@@ -55,12 +56,14 @@ func (s *sequences) put(q *sequence) {
 	deleted, _ := s.deleted.Delete(q.name)
 	before, _ := s.live.Set(q.name, q)
 	s.ended += q.endedCount() - before.endedCount() - deleted.endedCount()
+	s.formats += len(q.earlier()) - len(before.earlier()) - len(deleted.earlier())
 }
 
 // putDeleted adds or replaces the record of a deleted sequence.
 func (s *sequences) putDeleted(q *sequence) {
 	before, _ := s.deleted.Set(q.name, q)
 	s.ended += q.endedCount() - before.endedCount()
+	s.formats += len(q.earlier()) - len(before.earlier())
 }
 
 // bury replaces a live sequence by q, its record as a deleted one. If nothing was granted,
@@ -68,6 +71,7 @@ func (s *sequences) putDeleted(q *sequence) {
 func (s *sequences) bury(q *sequence, always bool) {
 	before, _ := s.live.Delete(q.name)
 	s.ended -= before.endedCount()
+	s.formats -= len(before.earlier())
 	if q.used.some || always {
 		s.putDeleted(q)
 	}
@@ -132,13 +136,7 @@ func (s *State) Remembered(name string) (Sequence, bool) {
 	if q, ok := s.sequences.live.Get(name); ok {
 		return q.view(), true
 	}
-	q, ok := s.sequences.deleted.Get(name)
-	if !ok {
-		return Sequence{}, false
-	}
-	v := q.view()
-	v.Deleted = true
-	return v, true
+	return s.DeletedSequence(name)
 }
 
 // RememberedGeneration returns the generation of a sequence, even of a deleted one; 0 if no sequence of that name is

@@ -46,6 +46,7 @@ type State struct {
 	frozen                  int            // number of frozen sequences, deleted ones included
 	maxSequences, maxTokens int            // lower in tests
 	entries, maxEntries     int            // records in all ledgers, and their bound; lower in tests
+	maxAllFormats           int            // lower in tests
 
 	certain   int64  // if not 0, an earlier observed clock: what came after it may not be in the history of the cluster
 	windowEnd int64  // the latest end of a window, Unix ms; released windows may count
@@ -58,7 +59,7 @@ func NewState() *State {
 		version: firstVersion, layouts: map[string]*layout{}, begun: map[string]int{},
 		sequences: newSequences(), answers: newAnswers(), tokens: tokens{anonymous: newAnonymous()},
 		lastCheckpoint: checkpointOf(0, [32]byte{}),
-		maxSequences:   maxSequences, maxTokens: maxTokens, maxEntries: maxEntries,
+		maxSequences:   maxSequences, maxTokens: maxTokens, maxEntries: maxEntries, maxAllFormats: maxAllFormats,
 	}
 }
 

@@ -118,7 +118,7 @@ func (m *Member) UpdateSequence(ctx context.Context, name string, u Update) (Cha
 				return Changed{}, err
 			}
 		}
-		if err := acceptChange(s.Spec, spec, u.Force.Format); err != nil {
+		if err := acceptChange(s, spec, u.Force.Format); err != nil {
 			return Changed{}, err
 		}
 		update := &commandv1.UpdateSequence{Spec: spec, Generation: s.Generation, Next: u.Next, Force: u.Force.Numbers}
@@ -155,18 +155,24 @@ func (m *Member) stampPeriods(update *commandv1.UpdateSequence, before fsm.Seque
 }
 
 // acceptChange checks a specification that will replace another. Unless forced, it refuses a format
-// whose texts may repeat those of other periods, or those of other numbers in the old format or with the old start of years.
-func acceptChange(before, spec *commandv1.SequenceSpec, force bool) error {
+// whose texts may repeat those of other periods, or those of other numbers in the old format, in an earlier one, or with the old start of years.
+func acceptChange(present fsm.Sequence, spec *commandv1.SequenceSpec, force bool) error {
+	before := present.Spec
 	sameFormat := spec.GetFormat() == before.GetFormat() && spec.GetYearStarts() == before.GetYearStarts()
 	now, err := accept(spec, force || sameFormat && spec.GetReset_() == before.GetReset_())
 	if err != nil || force || sameFormat {
 		return err
 	}
+	old := before.GetFormat()
 	if was, err := define(fsm.Sequence{Spec: before}); err == nil && !sequence.Overlap(was.format, now.format) {
-		return nil
+		earlier := alike(present, now.format)
+		if earlier == nil {
+			return nil
+		}
+		old = earlier.Format
 	}
-	differ := fmt.Sprintf("the formats %q and %q can write two numbers alike", before.GetFormat(), spec.GetFormat())
-	if spec.GetFormat() == before.GetFormat() {
+	differ := fmt.Sprintf("the formats %q and %q can write two numbers alike", old, spec.GetFormat())
+	if spec.GetFormat() == old {
 		differ = fmt.Sprintf("with another start of years, the format %q can write two numbers alike", spec.GetFormat())
 	}
 	return &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_WOULD_REPEAT, Detail: fmt.Sprintf(

@@ -27,17 +27,24 @@ var codeAlphabets = map[snowflake.Encoding]commandv1.CodeAlphabet{
 // after it was deleted, or after a restore lost it.
 func (m *Member) define(s fsm.Sequence) (*definition, error) {
 	d, err := define(s)
-	if err != nil || codesOf(d.format) == nil {
-		return d, err
+	if err == nil {
+		d.format, err = m.keyed(d.format, s.Spec.GetName())
+	}
+	return d, err
+}
+
+// keyed gives a format of a name the key of its codes, if it writes codes.
+func (m *Member) keyed(f *sequence.Format, name string) (*sequence.Format, error) {
+	if codesOf(f) == nil {
+		return f, nil
 	}
 	var secret fsm.CodeSecret
 	var known bool
 	m.fsm.View(func(s *fsm.State) { secret, known = s.CodeSecret() })
 	if !known {
-		return nil, fmt.Errorf("sequence %q has codes and no secret; check that all members run the same version", s.Spec.GetName())
+		return nil, fmt.Errorf("sequence %q has codes and no secret; check that all members run the same version", name)
 	}
-	d.format, err = withCodeKey(d.format, secret, s.Spec.GetName())
-	return d, err
+	return withCodeKey(f, secret, name)
 }
 
 // withCodeKey gives a format the key of a name.
@@ -114,23 +121,42 @@ func drawCodeSecret(known, restored, force bool) ([]byte, error) {
 	return secret, nil
 }
 
-// checkDeleted refuses a new sequence whose texts may repeat those of a deleted one of its name, if one of them has codes.
-// The format of a deleted sequence without codes is not remembered. It returns the generation of the deleted one, 0 if
-// there is none.
+// checkDeleted refuses a new sequence whose texts may repeat those of earlier sequences of its name. It returns the generation of the
+// deleted one, 0 if there is none.
 func (m *Member) checkDeleted(name string, format *sequence.Format) (generation uint64, err error) {
 	var tomb fsm.Sequence
 	m.fsm.View(func(s *fsm.State) { tomb, _ = s.DeletedSequence(name) })
-	if !tomb.Deleted || !tomb.Coded && codesOf(format) == nil {
-		return tomb.Generation, nil
-	}
 	why := "its format is not remembered"
-	if tomb.Coded {
-		old, err := define(tomb)
-		if err == nil && !sequence.Overlap(old.format, format) {
+	if !tomb.Forgotten || codesOf(format) == nil {
+		old := alike(tomb, format)
+		if old == nil {
 			return tomb.Generation, nil
 		}
-		why = fmt.Sprintf("the format %q of the deleted sequence can write a number alike", tomb.Spec.GetFormat())
+		why = fmt.Sprintf("its format %q can write a number alike", old.Format)
 	}
 	return tomb.Generation, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_WOULD_REPEAT, Detail: fmt.Sprintf(
 		"sequence %q may repeat texts of the deleted sequence of that name: %s; choose another format or name, or set force_format if repeated texts do no harm", name, why)}
+}
+
+// alike returns an earlier format of a sequence that can write one number as the format writes another; nil if there is none. A format
+// that this program does not know may do so.
+func alike(s fsm.Sequence, format *sequence.Format) *fsm.Written {
+	for _, w := range s.Formats() {
+		if f, err := earlierFormat(s, w); err != nil || sequence.Overlap(f, format) {
+			return &w
+		}
+	}
+	return nil
+}
+
+// earlierFormat returns an earlier format of a sequence, without the key of its codes.
+func earlierFormat(s fsm.Sequence, w fsm.Written) (*sequence.Format, error) {
+	if w.Format == "" {
+		return nil, nil
+	}
+	f, err := sequence.Calendar{YearStarts: sequence.YearStart(w.YearStarts)}.ParseFormat(w.Format) //nolint:gosec // the state machine has checked it
+	if err != nil {
+		return nil, err
+	}
+	return f.For(s.Spec.GetName())
 }

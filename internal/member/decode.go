@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/snowraft/snowraft/allocator"
@@ -19,10 +20,12 @@ type Decoded struct {
 	Format   string          // the format that writes the text; empty for decimals
 	Granting fsm.Granting
 	Deleted  bool // the sequence was deleted
+
+	dated bool // Period is known
 }
 
-// DecodeText returns the number of a text that a format of a sequence wrote, which may be a deleted one; only the leader can. The
-// error is a [sequence.ErrInvalidText] if no format of the sequence writes the text.
+// DecodeText returns the number of a text that the format of a sequence wrote, or an earlier format of its name. The sequence may be
+// a deleted one. Only the leader can. The error is a [sequence.ErrInvalidText] if no format of the sequence writes the text.
 func (m *Member) DecodeText(ctx context.Context, name, text string) (Decoded, error) {
 	if text == "" || len(text) > limits.TextBytes {
 		return Decoded{}, fmt.Errorf("%w: text of %d bytes: expected 1 to %d bytes", allocator.ErrInvalidArgument, len(text), limits.TextBytes)
@@ -34,28 +37,56 @@ func (m *Member) DecodeText(ctx context.Context, name, text string) (Decoded, er
 	case !ok:
 		return Decoded{}, m.unknownSequence(ctx, name)
 	}
-	if s.Deleted && !s.Coded {
-		return Decoded{}, fmt.Errorf("%w: sequence %q was deleted, and its format is not remembered", allocator.ErrInvalidArgument, name)
-	}
 	d, err := m.define(s)
 	if err != nil {
 		return Decoded{}, err
 	}
-	read, known, err := d.read(text, m.clock.Now().Wall)
-	if err != nil {
-		return Decoded{}, err
+	read, err := m.readText(s, d, text)
+	if err == nil && read.dated {
+		m.fsm.View(func(state *fsm.State) { read.Granting = state.Granting(name, int32(read.Period), read.Number) })
 	}
-	read.Format, read.Deleted = s.Spec.GetFormat(), s.Deleted
-	if known {
-		m.fsm.View(func(s *fsm.State) { read.Granting = s.Granting(name, int32(read.Period), read.Number) })
-	}
-	return read, nil
+	return read, err
 }
 
 // remembered returns a sequence of this member's replica, even a deleted one.
 func (m *Member) remembered(name string) (s fsm.Sequence, ok bool) {
 	m.fsm.View(func(state *fsm.State) { s, ok = state.Remembered(name) })
 	return s, ok
+}
+
+// readText reads a text with each format of a sequence. The error is that of the present format, if no format writes the text.
+func (m *Member) readText(s fsm.Sequence, d *definition, text string) (Decoded, error) {
+	var all []Decoded // of different numbers
+	var failed error
+	read := func(f *sequence.Format) {
+		r, err := d.read(f, text, m.clock.Now().Wall)
+		if failed = cmp.Or(failed, err); err == nil && !slices.ContainsFunc(all, func(o Decoded) bool { return o.Number == r.Number && o.Period == r.Period }) {
+			all = append(all, r)
+		}
+	}
+	if !s.Deleted {
+		read(d.format)
+	}
+	for _, w := range s.Formats() {
+		f, err := earlierFormat(s, w)
+		if err == nil {
+			f, err = m.keyed(f, s.Spec.GetName())
+		}
+		if err != nil {
+			return Decoded{}, err
+		}
+		read(f)
+	}
+	switch {
+	case len(all) > 1:
+		return Decoded{}, fmt.Errorf("%w: %q is the text of several numbers, because a format was set with force_format", sequence.ErrInvalidText, text)
+	case len(all) == 1:
+		all[0].Deleted = s.Deleted
+		return all[0], nil
+	case failed == nil:
+		return Decoded{}, fmt.Errorf("%w: sequence %q was deleted, and no format of it is remembered", sequence.ErrInvalidText, s.Spec.GetName())
+	}
+	return Decoded{}, failed
 }
 
 // decimals is the format of sequences without one.
@@ -67,13 +98,16 @@ var decimals = func() *sequence.Format {
 	return f
 }()
 
-// read reads a text. known is false if the dates in it do not name a period. now is in Unix milliseconds.
-func (d *definition) read(text string, now int64) (read Decoded, known bool, err error) {
-	format := cmp.Or(d.format, decimals)
-	written, err := format.Parse(text)
+// read reads a text with a format of the sequence, at a time in Unix milliseconds.
+func (d *definition) read(f *sequence.Format, text string, now int64) (Decoded, error) {
+	written, err := cmp.Or(f, decimals).Parse(text)
 	if err != nil {
-		return Decoded{}, false, err
+		return Decoded{}, err
 	}
-	period, known, err := written.Period(d.calendar, time.UnixMilli(now).In(d.location))
-	return Decoded{Number: written.Number, Period: period}, known, err
+	period, dated, err := written.Period(d.calendar, time.UnixMilli(now).In(d.location))
+	r := Decoded{Number: written.Number, Period: period, dated: dated}
+	if f != nil {
+		r.Format = f.String()
+	}
+	return r, err
 }

@@ -1566,8 +1566,10 @@ type SnapshotSequence struct {
 	LateSince int32 `protobuf:"varint,54,opt,name=late_since,json=lateSince,proto3" json:"late_since,omitempty"`
 	// All periods before this one are closed permanently; never decreases.
 	OpenFrom int32 `protobuf:"varint,55,opt,name=open_from,json=openFrom,proto3" json:"open_from,omitempty"`
-	// The codes of the name; absent if it never had any. A deleted sequence with codes keeps its format.
-	Code          *Code `protobuf:"bytes,73,opt,name=code,proto3" json:"code,omitempty"`
+	// The codes of the name; absent if it never had any.
+	Code *Code `protobuf:"bytes,73,opt,name=code,proto3" json:"code,omitempty"`
+	// The earlier formats of the name in which numbers may have been written. Those of a deleted sequence have its last format.
+	Formats       []*SnapshotFormat `protobuf:"bytes,75,rep,name=formats,proto3" json:"formats,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1735,6 +1737,67 @@ func (x *SnapshotSequence) GetCode() *Code {
 	return nil
 }
 
+func (x *SnapshotSequence) GetFormats() []*SnapshotFormat {
+	if x != nil {
+		return x.Formats
+	}
+	return nil
+}
+
+// SnapshotFormat is a format in which numbers of a sequence may have been written.
+type SnapshotFormat struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in SequenceSpec.
+	Format        string `protobuf:"bytes,1,opt,name=format,proto3" json:"format,omitempty"`
+	YearStarts    uint32 `protobuf:"varint,2,opt,name=year_starts,json=yearStarts,proto3" json:"year_starts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotFormat) Reset() {
+	*x = SnapshotFormat{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotFormat) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotFormat) ProtoMessage() {}
+
+func (x *SnapshotFormat) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotFormat.ProtoReflect.Descriptor instead.
+func (*SnapshotFormat) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *SnapshotFormat) GetFormat() string {
+	if x != nil {
+		return x.Format
+	}
+	return ""
+}
+
+func (x *SnapshotFormat) GetYearStarts() uint32 {
+	if x != nil {
+		return x.YearStarts
+	}
+	return 0
+}
+
 // SnapshotEnded is a period of a sequence that ended.
 type SnapshotEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1753,7 +1816,7 @@ type SnapshotEnded struct {
 
 func (x *SnapshotEnded) Reset() {
 	*x = SnapshotEnded{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[14]
+	mi := &file_command_v1_snapshot_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1765,7 +1828,7 @@ func (x *SnapshotEnded) String() string {
 func (*SnapshotEnded) ProtoMessage() {}
 
 func (x *SnapshotEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[14]
+	mi := &file_command_v1_snapshot_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1778,7 +1841,7 @@ func (x *SnapshotEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotEnded.ProtoReflect.Descriptor instead.
 func (*SnapshotEnded) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{14}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SnapshotEnded) GetPeriod() int32 {
@@ -1832,7 +1895,7 @@ type SnapshotPeriod struct {
 
 func (x *SnapshotPeriod) Reset() {
 	*x = SnapshotPeriod{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[15]
+	mi := &file_command_v1_snapshot_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1844,7 +1907,7 @@ func (x *SnapshotPeriod) String() string {
 func (*SnapshotPeriod) ProtoMessage() {}
 
 func (x *SnapshotPeriod) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[15]
+	mi := &file_command_v1_snapshot_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1857,7 +1920,7 @@ func (x *SnapshotPeriod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotPeriod.ProtoReflect.Descriptor instead.
 func (*SnapshotPeriod) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{15}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SnapshotPeriod) GetPeriod() int32 {
@@ -1912,7 +1975,7 @@ type SnapshotFate struct {
 
 func (x *SnapshotFate) Reset() {
 	*x = SnapshotFate{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[16]
+	mi := &file_command_v1_snapshot_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1924,7 +1987,7 @@ func (x *SnapshotFate) String() string {
 func (*SnapshotFate) ProtoMessage() {}
 
 func (x *SnapshotFate) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[16]
+	mi := &file_command_v1_snapshot_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1937,7 +2000,7 @@ func (x *SnapshotFate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotFate.ProtoReflect.Descriptor instead.
 func (*SnapshotFate) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{16}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SnapshotFate) GetFirst() int64 {
@@ -2035,7 +2098,7 @@ type SnapshotReservation struct {
 
 func (x *SnapshotReservation) Reset() {
 	*x = SnapshotReservation{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[17]
+	mi := &file_command_v1_snapshot_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2047,7 +2110,7 @@ func (x *SnapshotReservation) String() string {
 func (*SnapshotReservation) ProtoMessage() {}
 
 func (x *SnapshotReservation) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[17]
+	mi := &file_command_v1_snapshot_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2060,7 +2123,7 @@ func (x *SnapshotReservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotReservation.ProtoReflect.Descriptor instead.
 func (*SnapshotReservation) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{17}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SnapshotReservation) GetKey() string {
@@ -2155,7 +2218,7 @@ type SnapshotAnswer struct {
 
 func (x *SnapshotAnswer) Reset() {
 	*x = SnapshotAnswer{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[18]
+	mi := &file_command_v1_snapshot_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2167,7 +2230,7 @@ func (x *SnapshotAnswer) String() string {
 func (*SnapshotAnswer) ProtoMessage() {}
 
 func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[18]
+	mi := &file_command_v1_snapshot_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2180,7 +2243,7 @@ func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotAnswer.ProtoReflect.Descriptor instead.
 func (*SnapshotAnswer) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{18}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SnapshotAnswer) GetSequence() string {
@@ -2266,7 +2329,7 @@ type SnapshotLeadership struct {
 
 func (x *SnapshotLeadership) Reset() {
 	*x = SnapshotLeadership{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[19]
+	mi := &file_command_v1_snapshot_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2278,7 +2341,7 @@ func (x *SnapshotLeadership) String() string {
 func (*SnapshotLeadership) ProtoMessage() {}
 
 func (x *SnapshotLeadership) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[19]
+	mi := &file_command_v1_snapshot_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2291,7 +2354,7 @@ func (x *SnapshotLeadership) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotLeadership.ProtoReflect.Descriptor instead.
 func (*SnapshotLeadership) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{19}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SnapshotLeadership) GetIndex() uint64 {
@@ -2326,7 +2389,7 @@ type SnapshotClock struct {
 
 func (x *SnapshotClock) Reset() {
 	*x = SnapshotClock{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[20]
+	mi := &file_command_v1_snapshot_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2338,7 +2401,7 @@ func (x *SnapshotClock) String() string {
 func (*SnapshotClock) ProtoMessage() {}
 
 func (x *SnapshotClock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[20]
+	mi := &file_command_v1_snapshot_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2351,7 +2414,7 @@ func (x *SnapshotClock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotClock.ProtoReflect.Descriptor instead.
 func (*SnapshotClock) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{20}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SnapshotClock) GetIndex() uint64 {
@@ -2381,7 +2444,7 @@ type SnapshotEnd struct {
 
 func (x *SnapshotEnd) Reset() {
 	*x = SnapshotEnd{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[21]
+	mi := &file_command_v1_snapshot_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2393,7 +2456,7 @@ func (x *SnapshotEnd) String() string {
 func (*SnapshotEnd) ProtoMessage() {}
 
 func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[21]
+	mi := &file_command_v1_snapshot_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2406,7 +2469,7 @@ func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotEnd.ProtoReflect.Descriptor instead.
 func (*SnapshotEnd) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{21}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SnapshotEnd) GetRecords() uint64 {
@@ -2559,7 +2622,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"generation\x12\x1c\n" +
 	"\tsuspended\x18\x04 \x01(\bR\tsuspended\x12\x19\n" +
 	"\x05start\x18\x05 \x01(\x03H\x00R\x05start\x88\x01\x01B\b\n" +
-	"\x06_start\"\xee\x04\n" +
+	"\x06_start\"\xa4\x05\n" +
 	"\x10SnapshotSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\"\n" +
 	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\x12 \n" +
@@ -2584,9 +2647,14 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"late_since\x186 \x01(\x05R\tlateSince\x12\x1b\n" +
 	"\topen_from\x187 \x01(\x05R\bopenFrom\x12$\n" +
-	"\x04code\x18I \x01(\v2\x10.command.v1.CodeR\x04codeB\x06\n" +
+	"\x04code\x18I \x01(\v2\x10.command.v1.CodeR\x04code\x124\n" +
+	"\aformats\x18K \x03(\v2\x1a.command.v1.SnapshotFormatR\aformatsB\x06\n" +
 	"\x04_lowB\a\n" +
-	"\x05_high\"\x94\x01\n" +
+	"\x05_high\"I\n" +
+	"\x0eSnapshotFormat\x12\x16\n" +
+	"\x06format\x18\x01 \x01(\tR\x06format\x12\x1f\n" +
+	"\vyear_starts\x18\x02 \x01(\rR\n" +
+	"yearStarts\"\x94\x01\n" +
 	"\rSnapshotEnded\x12\x16\n" +
 	"\x06period\x18\x01 \x01(\x05R\x06period\x12\x12\n" +
 	"\x04base\x18\x02 \x01(\x03R\x04base\x12\x15\n" +
@@ -2671,7 +2739,7 @@ func file_command_v1_snapshot_proto_rawDescGZIP() []byte {
 }
 
 var file_command_v1_snapshot_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_command_v1_snapshot_proto_goTypes = []any{
 	(FateKind)(0),                 // 0: command.v1.FateKind
 	(*SnapshotRecord)(nil),        // 1: command.v1.SnapshotRecord
@@ -2688,21 +2756,22 @@ var file_command_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotToken)(nil),         // 12: command.v1.SnapshotToken
 	(*SnapshotTemplate)(nil),      // 13: command.v1.SnapshotTemplate
 	(*SnapshotSequence)(nil),      // 14: command.v1.SnapshotSequence
-	(*SnapshotEnded)(nil),         // 15: command.v1.SnapshotEnded
-	(*SnapshotPeriod)(nil),        // 16: command.v1.SnapshotPeriod
-	(*SnapshotFate)(nil),          // 17: command.v1.SnapshotFate
-	(*SnapshotReservation)(nil),   // 18: command.v1.SnapshotReservation
-	(*SnapshotAnswer)(nil),        // 19: command.v1.SnapshotAnswer
-	(*SnapshotLeadership)(nil),    // 20: command.v1.SnapshotLeadership
-	(*SnapshotClock)(nil),         // 21: command.v1.SnapshotClock
-	(*SnapshotEnd)(nil),           // 22: command.v1.SnapshotEnd
-	(*Config)(nil),                // 23: command.v1.Config
-	(*LayoutSpec)(nil),            // 24: command.v1.LayoutSpec
-	(*HolderProcess)(nil),         // 25: command.v1.HolderProcess
-	(*TemplateSpec)(nil),          // 26: command.v1.TemplateSpec
-	(*SequenceSpec)(nil),          // 27: command.v1.SequenceSpec
-	(*Code)(nil),                  // 28: command.v1.Code
-	(*Actor)(nil),                 // 29: command.v1.Actor
+	(*SnapshotFormat)(nil),        // 15: command.v1.SnapshotFormat
+	(*SnapshotEnded)(nil),         // 16: command.v1.SnapshotEnded
+	(*SnapshotPeriod)(nil),        // 17: command.v1.SnapshotPeriod
+	(*SnapshotFate)(nil),          // 18: command.v1.SnapshotFate
+	(*SnapshotReservation)(nil),   // 19: command.v1.SnapshotReservation
+	(*SnapshotAnswer)(nil),        // 20: command.v1.SnapshotAnswer
+	(*SnapshotLeadership)(nil),    // 21: command.v1.SnapshotLeadership
+	(*SnapshotClock)(nil),         // 22: command.v1.SnapshotClock
+	(*SnapshotEnd)(nil),           // 23: command.v1.SnapshotEnd
+	(*Config)(nil),                // 24: command.v1.Config
+	(*LayoutSpec)(nil),            // 25: command.v1.LayoutSpec
+	(*HolderProcess)(nil),         // 26: command.v1.HolderProcess
+	(*TemplateSpec)(nil),          // 27: command.v1.TemplateSpec
+	(*SequenceSpec)(nil),          // 28: command.v1.SequenceSpec
+	(*Code)(nil),                  // 29: command.v1.Code
+	(*Actor)(nil),                 // 30: command.v1.Actor
 }
 var file_command_v1_snapshot_proto_depIdxs = []int32{
 	2,  // 0: command.v1.SnapshotRecord.meta:type_name -> command.v1.SnapshotMeta
@@ -2710,38 +2779,39 @@ var file_command_v1_snapshot_proto_depIdxs = []int32{
 	9,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
 	10, // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
 	11, // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
-	22, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
+	23, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
 	14, // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
-	19, // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
+	20, // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
 	12, // 8: command.v1.SnapshotRecord.token:type_name -> command.v1.SnapshotToken
-	20, // 9: command.v1.SnapshotRecord.leadership:type_name -> command.v1.SnapshotLeadership
-	21, // 10: command.v1.SnapshotRecord.clock:type_name -> command.v1.SnapshotClock
+	21, // 9: command.v1.SnapshotRecord.leadership:type_name -> command.v1.SnapshotLeadership
+	22, // 10: command.v1.SnapshotRecord.clock:type_name -> command.v1.SnapshotClock
 	13, // 11: command.v1.SnapshotRecord.template:type_name -> command.v1.SnapshotTemplate
-	16, // 12: command.v1.SnapshotRecord.period:type_name -> command.v1.SnapshotPeriod
-	17, // 13: command.v1.SnapshotRecord.fate:type_name -> command.v1.SnapshotFate
-	18, // 14: command.v1.SnapshotRecord.reservation:type_name -> command.v1.SnapshotReservation
+	17, // 12: command.v1.SnapshotRecord.period:type_name -> command.v1.SnapshotPeriod
+	18, // 13: command.v1.SnapshotRecord.fate:type_name -> command.v1.SnapshotFate
+	19, // 14: command.v1.SnapshotRecord.reservation:type_name -> command.v1.SnapshotReservation
 	7,  // 15: command.v1.SnapshotRecord.past:type_name -> command.v1.SnapshotPast
 	8,  // 16: command.v1.SnapshotRecord.backfill:type_name -> command.v1.SnapshotBackfill
-	23, // 17: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
+	24, // 17: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
 	4,  // 18: command.v1.SnapshotMeta.restored:type_name -> command.v1.Restored
 	3,  // 19: command.v1.SnapshotMeta.sealed:type_name -> command.v1.Sealed
 	5,  // 20: command.v1.Restored.old_members:type_name -> command.v1.OldMember
-	24, // 21: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
-	25, // 22: command.v1.SnapshotWorker.process:type_name -> command.v1.HolderProcess
-	25, // 23: command.v1.SnapshotGrant.process:type_name -> command.v1.HolderProcess
-	26, // 24: command.v1.SnapshotTemplate.spec:type_name -> command.v1.TemplateSpec
-	27, // 25: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
-	15, // 26: command.v1.SnapshotSequence.ended:type_name -> command.v1.SnapshotEnded
-	28, // 27: command.v1.SnapshotSequence.code:type_name -> command.v1.Code
-	0,  // 28: command.v1.SnapshotFate.kind:type_name -> command.v1.FateKind
-	29, // 29: command.v1.SnapshotFate.actor:type_name -> command.v1.Actor
-	0,  // 30: command.v1.SnapshotReservation.state:type_name -> command.v1.FateKind
-	29, // 31: command.v1.SnapshotReservation.holder:type_name -> command.v1.Actor
-	32, // [32:32] is the sub-list for method output_type
-	32, // [32:32] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	25, // 21: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
+	26, // 22: command.v1.SnapshotWorker.process:type_name -> command.v1.HolderProcess
+	26, // 23: command.v1.SnapshotGrant.process:type_name -> command.v1.HolderProcess
+	27, // 24: command.v1.SnapshotTemplate.spec:type_name -> command.v1.TemplateSpec
+	28, // 25: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
+	16, // 26: command.v1.SnapshotSequence.ended:type_name -> command.v1.SnapshotEnded
+	29, // 27: command.v1.SnapshotSequence.code:type_name -> command.v1.Code
+	15, // 28: command.v1.SnapshotSequence.formats:type_name -> command.v1.SnapshotFormat
+	0,  // 29: command.v1.SnapshotFate.kind:type_name -> command.v1.FateKind
+	30, // 30: command.v1.SnapshotFate.actor:type_name -> command.v1.Actor
+	0,  // 31: command.v1.SnapshotReservation.state:type_name -> command.v1.FateKind
+	30, // 32: command.v1.SnapshotReservation.holder:type_name -> command.v1.Actor
+	33, // [33:33] is the sub-list for method output_type
+	33, // [33:33] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_snapshot_proto_init() }
@@ -2771,14 +2841,14 @@ func file_command_v1_snapshot_proto_init() {
 	}
 	file_command_v1_snapshot_proto_msgTypes[12].OneofWrappers = []any{}
 	file_command_v1_snapshot_proto_msgTypes[13].OneofWrappers = []any{}
-	file_command_v1_snapshot_proto_msgTypes[14].OneofWrappers = []any{}
+	file_command_v1_snapshot_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_snapshot_proto_rawDesc), len(file_command_v1_snapshot_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
