@@ -157,6 +157,7 @@ func TestCheckDigits(t *testing.T) {
 	for format, numbers := range map[string]map[int64]string{
 		"{seq}{check:luhn}":             {7992739871: "79927398713", 0: "00", 1: "18", -1: "-18", 9: "91"},
 		"{seq:04}.{check:luhn}":         {12: "0012.5"},
+		"7{seq:04}{check:luhn}":         {12: "700125"},
 		"{seq:base32}{check:crockford}": {1234: "16JD", 32: "10*", 33: "11~", 34: "12$", 35: "13=", 36: "14U", 37: "150"},
 	} {
 		for n, want := range numbers {
