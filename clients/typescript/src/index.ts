@@ -8,6 +8,7 @@ export type { BufferOptions, IdBuffer } from "./buffer.js";
 export { Client, type ClientOptions, type LayoutOptions } from "./client.js";
 export type { CallOptions } from "./caller.js";
 export type { Clock } from "./clock.js";
+export type { DecodedText } from "./decoded_text.js";
 export { encodings, encodeText, decodeText, type Encoding } from "./encoding.js";
 export { SnowraftError, type ErrorDetails } from "./errors.js";
 export type { ClientEvent, EventSink, Logger, WorkerChange } from "./events.js";

@@ -40,6 +40,7 @@ export const rules = {
   getSequence: { ...leader, changes: false, verb: "GET", path: "/v1/sequences/" },
   listSequences: { ...memory, tryMs: leaderMs, verb: "GET", path: "/v1/sequences" },
   lastNumber: { ...leader, changes: false, verb: "GET", path: "/v1/sequences:last" },
+  decodeText: { ...leader, changes: false, verb: "POST", path: "/v1/sequences:decode" },
   nextNumbers: { ...leader, verb: "POST", path: "/v1/sequences:next" },
   createSequence: { ...leader, tryMs: 0, verb: "POST", path: "/v1/sequences" },
   createSequenceByForce: { ...change, verb: "POST", path: "/v1/sequences" },

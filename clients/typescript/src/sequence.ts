@@ -1,5 +1,6 @@
 import type { Caller, CallOptions } from "./caller.js";
 import { Coalescer } from "./coalescer.js";
+import { decodedText, type DecodedText } from "./decoded_text.js";
 import { checkCount, invalid, SnowraftError } from "./errors.js";
 import type { EventSink } from "./events.js";
 import { numbersOf, type Numbers } from "./numbers.js";
@@ -81,6 +82,15 @@ export class Sequence {
   async last(options: CallOptions = {}): Promise<bigint | undefined> {
     const answer = await this.#caller.call(rules.lastNumber, { path: `?sequence=${encodeURIComponent(this.name)}` }, options);
     return answer["last"] === undefined ? undefined : int64(answer["last"], "last");
+  }
+
+  /**
+   * Returns the number of a text that the format of the sequence wrote, or an earlier format of it. The sequence may be a deleted one. If no
+   * format of the sequence writes the text, it fails with INVALID_ARGUMENT; the message says which part is wrong, such as the check digit.
+   * In a secured cluster, it needs the right seq:decode.
+   */
+  async decode(text: string, options: CallOptions = {}): Promise<DecodedText> {
+    return decodedText(await this.#caller.call(rules.decodeText, { body: { sequence: this.name, text } }, options));
   }
 
   /** Sets the number that is issued next. */

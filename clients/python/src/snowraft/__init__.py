@@ -9,7 +9,7 @@ The same with asyncio is in ``snowraft.aio``.
 
 import logging
 
-from ._requests import SequenceInfo
+from ._requests import DecodedText, SequenceInfo
 from ._reservations import Claim, Reconciled, Reservation, Resolution
 from ._version import VERSION as __version__
 from .blocks import Blocks, BlocksStats
@@ -37,6 +37,7 @@ __all__ = [
     "Claim",
     "Client",
     "Clock",
+    "DecodedText",
     "Generator",
     "Hooks",
     "LaneStatus",

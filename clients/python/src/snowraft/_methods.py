@@ -70,6 +70,7 @@ EXTEND_WINDOW = _leader("POST", "/v1/workers:extend", Repeat.NEVER, receipt=True
 RELEASE_WORKER = _leader("POST", "/v1/workers:release", Repeat.UNDONE, try_timeout=0)
 NEXT_NUMBERS = Method("POST", "/v1/sequences:next", try_timeout=LEADER_TIMEOUT)
 GET_LAST = Method("GET", "/v1/sequences:last", try_timeout=LEADER_TIMEOUT)
+DECODE_TEXT = _leader("POST", "/v1/sequences:decode")
 GET_SEQUENCE = Method("GET", "/v1/sequences/")
 LIST_SEQUENCES = Method("GET", "/v1/sequences", try_timeout=LEADER_TIMEOUT)
 CREATE_SEQUENCE = _leader("POST", "/v1/sequences", try_timeout=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from . import _answers as answers
 from . import _methods as methods
@@ -52,6 +52,24 @@ class SequenceInfo:
     """Numbers of a gapless sequence that a restore left unknown."""
     unreached_members: tuple[str, ...] = ()
     """Members that did not acknowledge a change in time. Until then, they may issue by the earlier settings."""
+
+
+@dataclass(frozen=True)
+class DecodedText:
+    """The content of a text of a sequence."""
+
+    number: int
+    period: str
+    """First day of the number's period; empty without a reset, and if the dates in the text do not name a period."""
+    format: str
+    """The format that writes the text; empty for the decimals of a sequence without a format."""
+    state: Literal["granted", "not-granted", "unknown"]
+    """Whether the cluster granted the number, so that it may have been issued.
+
+    Each code of the right form has a number, also if the number was never issued.
+    """
+    deleted: bool
+    """The sequence was deleted."""
 
 
 def ids(core: Core, layout: str, count: int, after: int, timeout: float | None) -> Flow[IDs]:
@@ -102,6 +120,17 @@ def last(core: Core, sequence: str, timeout: float | None) -> Flow[int | None]:
     """Requests the last number of a sequence."""
     answer = yield from core.call(methods.GET_LAST, query={"sequence": sequence}, timeout=timeout)
     return answers.integer(answer, "last", *answers.INT64) if "last" in answer else None
+
+
+def decode(core: Core, sequence: str, text: str, timeout: float | None) -> Flow[DecodedText]:
+    """Requests the number of a text."""
+    answer = yield from core.call(methods.DECODE_TEXT, body={"sequence": sequence, "text": text}, timeout=timeout)
+    number = answers.integer(answer, "number", *answers.INT64)
+    state = answers.text(answer, "state")
+    if state not in ("granted", "not-granted", "unknown"):
+        raise malformed(f"the state {state[:64]!r} of a number")
+    period, format_ = answers.text(answer, "period"), answers.text(answer, "format")
+    return DecodedText(number, period, format_, state, answer.get("deleted") is True)
 
 
 def set_next(core: Core, sequence: str, number: int, force: bool, timeout: float | None) -> Flow[SequenceInfo]:

@@ -98,6 +98,14 @@ class Sequence:
         """Returns the last number that was issued; None before the first one. For a strict sequence, it is exact."""
         return self._client._run(requests.last(self._client._core, self.name, timeout))
 
+    def decode(self, text: str, timeout: float | None = None) -> requests.DecodedText:
+        """Returns the number of a text that the format of the sequence wrote, or an earlier format of it.
+
+        The sequence may be a deleted one. Raises INVALID_ARGUMENT if no format of the sequence writes the text; the message
+        says which part is wrong, such as the check digit. In a secured cluster, it needs the right seq:decode.
+        """
+        return self._client._run(requests.decode(self._client._core, self.name, text, timeout))
+
     def set_next(self, number: int, *, force: bool = False, timeout: float | None = None) -> requests.SequenceInfo:
         """Sets the next number. Raises WOULD_REPEAT if numbers could repeat, unless forced."""
         return self._client._run(requests.set_next(self._client._core, self.name, number, force, timeout))

@@ -84,6 +84,10 @@ class Sequence:
         """Returns the last number that was issued; None before the first one."""
         return await self._client._run(requests.last(self._client._core, self.name, timeout))
 
+    async def decode(self, text: str, timeout: float | None = None) -> requests.DecodedText:
+        """Returns the number of a text that the format of the sequence wrote, or an earlier format of it."""
+        return await self._client._run(requests.decode(self._client._core, self.name, text, timeout))
+
     async def set_next(
         self, number: int, *, force: bool = False, timeout: float | None = None
     ) -> requests.SequenceInfo:

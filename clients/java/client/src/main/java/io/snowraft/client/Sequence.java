@@ -118,6 +118,16 @@ public final class Sequence {
     }
 
     /**
+     * Returns the number of a text that the format of the sequence wrote, or an earlier format of it. The sequence may be a deleted one. If no
+     * format of the sequence writes the text, it fails with {@link Reason#INVALID_ARGUMENT}; the message says which part is wrong, such as the
+     * check digit. In a secured cluster, it needs the right seq:decode.
+     */
+    public DecodedText decode(String text) {
+        Json body = new Json().put("sequence", name).put("text", text);
+        return Answers.read(caller.call(Request.of(Method.DECODE_TEXT, "/v1/sequences:decode", body)), DecodedText::of);
+    }
+
+    /**
      * Sets the next number. Without {@code force}, a number after which numbers could repeat fails with {@link Reason#WOULD_REPEAT}.
      */
     public SequenceInfo setNext(long next, boolean force) {

@@ -17,6 +17,7 @@ public enum Method {
     SET_NEXT("SetNext", "POST", Where.LEADER, Repeat.UNDONE),
     NEXT_NUMBERS("NextNumbers", "POST", Where.BY_MODE, Repeat.HARMLESS),
     GET_LAST("GetLast", "GET", Where.BY_MODE, Repeat.HARMLESS),
+    DECODE_TEXT("DecodeText", "POST", Where.LEADER, Repeat.HARMLESS),
     RESERVE_NUMBERS("ReserveNumbers", "POST", Where.LEADER, Repeat.HARMLESS),
     CONFIRM_NUMBERS("ConfirmNumbers", "POST", Where.LEADER, Repeat.HARMLESS),
     VOID_NUMBERS("VoidNumbers", "POST", Where.LEADER, Repeat.HARMLESS),
