@@ -1,6 +1,6 @@
 package fsm
 
-// Granting is what a state knows about the granting of a number.
+// Granting is the knowledge of a state about the granting of a number.
 type Granting uint8
 
 // The values of Granting.
