@@ -15,7 +15,7 @@ const (
 	minute = 60_000
 )
 
-// documents is what the fakes of services for documents share.
+// documents is the state that the fakes of services for documents share.
 type documents struct {
 	mu         sync.Mutex
 	leaderless bool // no leader answers

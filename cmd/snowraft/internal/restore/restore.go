@@ -228,13 +228,13 @@ func (s *settings) answer(out *cli.Printer, r *backup.Restored, ended, now time.
 	if !s.tokens {
 		tokens = "disabled"
 	}
-	more := ""
+	var more strings.Builder
 	for _, step := range []struct {
 		count   int
 		do, run string
 	}{{r.Templates, "Resume templates", "template resume"}, {r.Pasts, "Open the pasts of layouts", "backfill resume"}} {
 		if step.count > 0 {
-			more += fmt.Sprintf("\n%d. %s: snowraft %s --help", 5+strings.Count(more, "\n"), step.do, step.run)
+			fmt.Fprintf(&more, "\n%d. %s: snowraft %s --help", 5+strings.Count(more.String(), "\n"), step.do, step.run)
 		}
 	}
 	return out.Answer(doc,
@@ -246,5 +246,5 @@ func (s *settings) answer(out *cli.Printer, r *backup.Restored, ended, now time.
    settings, and with --secret-file if the old cluster had a secret.
 2. Start the other members with empty data directories and --join.
 3. Resume sequences: snowraft seq resume --help
-4. Allow sequences with new names: snowraft restore acknowledge%s`, s.dir, more))
+4. Allow sequences with new names: snowraft restore acknowledge%s`, s.dir, more.String()))
 }

@@ -82,7 +82,7 @@ func wanting(v *snowraftv1.SequenceView) bool {
 }
 
 // sequenceTable has the columns about open numbers and about what is left only if a sequence has them.
-func (d documents) sequenceTable(now int64) table {
+func (d *documents) sequenceTable(now int64) table {
 	open := slices.ContainsFunc(d.sequences, func(v *snowraftv1.SequenceView) bool { return v.GetSequence().GetOpenReservations() > 0 })
 	ends := slices.ContainsFunc(d.sequences, func(v *snowraftv1.SequenceView) bool { return v.RemainingRatio != nil })
 	t := table{columns: []column{{"SEQUENCE", 0}, {"STATE", 1}}}
@@ -130,7 +130,7 @@ func sequenceState(v *snowraftv1.SequenceView) string {
 	}
 }
 
-func (d documents) templateTable() table {
+func (d *documents) templateTable() table {
 	t := table{columns: []column{{"TEMPLATE", 0}, {"STATE", 0}, {"SEQUENCES", 1}, {"QUOTA", 2}}}
 	for _, m := range d.templates {
 		quota := ""
@@ -166,7 +166,7 @@ func age(ms int64) string {
 }
 
 // lines returns the lines about documents, each table after an empty line.
-func (d documents) lines(now int64, width int, s cli.Style) (all []line) {
+func (d *documents) lines(now int64, width int, s cli.Style) (all []line) {
 	for _, t := range []table{d.sequenceTable(now), d.templateTable()} {
 		if len(t.rows) > 0 {
 			all = append(append(all, line{}), t.lines(width, s)...)
