@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// documents is what applications know of a gapless sequence with reuse by its answers.
+// documents holds the knowledge of applications about a gapless sequence with reuse, from its answers.
 type documents struct {
 	t        *testing.T
 	holders  map[int64]uint64                // reservation that got a number last
