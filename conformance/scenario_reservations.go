@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// reservation is a reserved number, as a driver answers it.
+// reservation is a reserved number in the answer of a driver.
 type reservation struct {
 	Key         string `json:"key"`
 	Number      string `json:"number"`
@@ -115,13 +115,8 @@ func (p *player) reserve(name string, keys ...string) ([]reservation, error) {
 	if err := p.call("reserve", args{"client": "c", "sequence": name, "keys": keys}, &got); err != nil {
 		return nil, err
 	}
-	for i, r := range got.Reservations {
-		if i >= len(keys) || r.Key != keys[i] {
-			return nil, fmt.Errorf("reserved %+v for %q", got.Reservations, keys)
-		}
-	}
-	if len(got.Reservations) != len(keys) {
-		return nil, fmt.Errorf("reserved %+v for %q", got.Reservations, slices.Clip(keys))
+	if !slices.EqualFunc(got.Reservations, keys, func(r reservation, key string) bool { return r.Key == key }) {
+		return nil, fmt.Errorf("reserved %+v for %q", got.Reservations, keys)
 	}
 	return got.Reservations, nil
 }
