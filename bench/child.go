@@ -16,7 +16,7 @@ import (
 )
 
 // patience is the time limit for a process to be ready, and to exit after SIGTERM.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // child is a process that this process has started.
 type child struct {

@@ -36,15 +36,15 @@ func stateOf(at time.Time, commands iter.Seq[*commandv1.Command]) (state *fsm.St
 	return state, index, nil
 }
 
-// writeBackup writes a backup of a cluster with the state after largeCommands.
-func (e *env) writeBackup(workers, sequences int) (path string, err error) {
+// writeBackup writes a backup of a cluster with the state after commands.
+func (e *env) writeBackup(commands iter.Seq[*commandv1.Command]) (path string, err error) {
 	at := backupEnded().Add(-time.Hour)
-	state, index, err := stateOf(at, largeCommands(workers, sequences))
+	state, index, err := stateOf(at, commands)
 	if err != nil {
 		return "", err
 	}
 	taken := at.UnixMilli()
-	path = filepath.Join(e.dir, fmt.Sprintf("%d-%d.backup", workers, sequences))
+	path = filepath.Join(e.dir, fmt.Sprintf("%d.backup", index))
 	return path, backup.Create(path, func(f *os.File) error {
 		return backup.Write(f, &commandv1.BackupHeader{
 			ClusterId: "50d28448-6dfe-4a73-ab47-6105a27ac055", Index: index, Term: 2, TakenAtMs: taken,

@@ -37,6 +37,8 @@ func sections() []section {
 		failover(),
 		backups(),
 		backfills(),
+		templated(),
+		tenantState(),
 		gateways(),
 		modes(),
 		plainHTTP(),

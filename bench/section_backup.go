@@ -23,7 +23,7 @@ func backups() section {
 	return section{name: "backup", title: "Backup and restore", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
 		defer started.close(&err)
-		file, err := e.writeBackup(largeWorkers, largeSequences)
+		file, err := e.writeBackup(largeCommands(largeWorkers, largeSequences))
 		if err != nil {
 			return nil, err
 		}

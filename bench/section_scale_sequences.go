@@ -24,7 +24,7 @@ func scaleSequences() section {
 func (e *env) measureSequences(ctx context.Context, g *growth, sequences int) (err error) {
 	var started closers
 	defer started.close(&err)
-	file, err := e.writeBackup(0, sequences)
+	file, err := e.writeBackup(largeCommands(0, sequences))
 	if err != nil {
 		return err
 	}
