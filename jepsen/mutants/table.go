@@ -177,16 +177,6 @@ func Rows() []Row {
 			Expected: []string{documented},
 		},
 		{
-			// A restored cluster reserves a number again that was void in the backup.
-			Bug: "reuse-after-restore", Workloads: []string{"documents"}, Duration: 15 * time.Second, MaxWindow: 8 * time.Second,
-			Events: restores, Expected: []string{documented},
-		},
-		{
-			// The old cluster began a tenant after the backup.
-			Bug: "template-start-forgotten", Workloads: []string{"documents"}, Duration: 15 * time.Second, MaxWindow: 8 * time.Second,
-			Events: restores, Expected: []string{documented},
-		},
-		{
 			Bug: "no-cluster-check", Workloads: []string{"ids", "strict"}, Duration: 25 * time.Second,
 			Events:   []schedule.Event{{At: schedule.Duration(time.Second), Fault: "stranger", On: nemesis.Leader, For: lasting(15 * time.Second)}},
 			Expected: []string{logAudit},
