@@ -90,7 +90,7 @@ func (s *Sequence) reserve(ctx context.Context, req *snowraftv1.ReserveNumbersRe
 		if err != nil {
 			return nil, err
 		}
-		if r.Key != keys[i] { //nolint:gosec // the lengths are equal
+		if r.Key != keys[i] {
 			return nil, malformed("the reservation of another key")
 		}
 		all = append(all, r)

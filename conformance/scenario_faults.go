@@ -153,7 +153,7 @@ func clocks(ctx context.Context, p *player) error {
 		return err
 	}
 	began := time.Now()
-	var jumped time.Duration // of the monotonic clock
+	var jumped time.Duration // jump of the monotonic clock
 	set := func(off time.Duration) error {
 		now := time.Now()
 		ran := 100*time.Hour + now.Sub(began) + jumped

@@ -8,7 +8,7 @@ const (
 	// GrantingUnknown is for numbers that were granted if an earlier cluster did it after the backup, and for those of an
 	// earlier period whose end is not known.
 	GrantingUnknown Granting = iota
-	Granted                  // or between granted numbers, as the state remembers only their hull
+	Granted                  // or between granted numbers: the state remembers only their hull
 	NotGranted
 )
 

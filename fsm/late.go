@@ -275,7 +275,7 @@ func (q *sequence) closed(period int32) *Refused {
 	}
 	why := "its late time has passed"
 	if q.spec.gapless() {
-		why += ", or it ended before the sequence was gapless"
+		why += ", or its end came before the sequence was gapless"
 	}
 	return refuse(commandv1.Refusal_REFUSAL_PERIOD_CLOSED, "period %s of sequence %q is closed: %s; use the present period", day(period), q.name, why)
 }

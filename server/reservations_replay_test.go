@@ -27,7 +27,7 @@ func claimText(c *snowraftv1.Claim) string {
 	return fmt.Sprint(c.GetKey(), " ", c.GetReservation(), " ", c.GetAttempt())
 }
 
-// send sends a request, and checks the answer.
+// send sends one recorded request, and checks the answer.
 func (d *documents) send(ctx context.Context, to *node, request proto.Message) {
 	switch req := request.(type) {
 	case *snowraftv1.ReserveNumbersRequest:

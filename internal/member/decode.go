@@ -56,7 +56,7 @@ func (m *Member) remembered(name string) (s fsm.Sequence, ok bool) {
 
 // readText reads a text with each format of a sequence. The error is that of the present format, if no format writes the text.
 func (m *Member) readText(s fsm.Sequence, d *definition, text string) (Decoded, error) {
-	var all []Decoded // of different numbers
+	var all []Decoded // one for each number
 	var failed error
 	read := func(f *sequence.Format) {
 		r, err := d.read(f, text, m.clock.Now().Wall)
@@ -89,25 +89,22 @@ func (m *Member) readText(s fsm.Sequence, d *definition, text string) (Decoded, 
 	return Decoded{}, failed
 }
 
-// decimals is the format of sequences without one.
-var decimals = func() *sequence.Format {
-	f, err := sequence.ParseFormat("{seq}")
-	if err != nil {
-		panic(err)
-	}
-	return f
-}()
-
 // read reads a text with a format of the sequence, at a time in Unix milliseconds.
 func (d *definition) read(f *sequence.Format, text string, now int64) (Decoded, error) {
-	written, err := cmp.Or(f, decimals).Parse(text)
+	var r Decoded
+	if f != nil {
+		r.Format = f.String()
+	} else {
+		var err error
+		if f, err = sequence.ParseFormat("{seq}"); err != nil {
+			return Decoded{}, err
+		}
+	}
+	written, err := f.Parse(text)
 	if err != nil {
 		return Decoded{}, err
 	}
-	period, dated, err := written.Period(d.calendar, time.UnixMilli(now).In(d.location))
-	r := Decoded{Number: written.Number, Period: period, dated: dated}
-	if f != nil {
-		r.Format = f.String()
-	}
+	r.Number = written.Number
+	r.Period, r.dated, err = written.Period(d.calendar, time.UnixMilli(now).In(d.location))
 	return r, err
 }

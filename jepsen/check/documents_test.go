@@ -14,7 +14,7 @@ func reserved(id uint64, key string, number int64) history.Op {
 	}
 }
 
-// of returns an operation about the reservation of another operation.
+// of returns one operation about the reservation of another operation.
 func of(op history.Op, id uint64, do string) history.Op {
 	claim := *op.Claim
 	return history.Op{

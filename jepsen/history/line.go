@@ -297,7 +297,7 @@ type Row struct {
 	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
-// Account is the account of a period of a gapless sequence at the end of the run, as the cluster gives it.
+// Account is the account of a period of a gapless sequence at the end of the run, by the cluster.
 type Account struct {
 	Sequence string `json:"sequence"`
 	Period   string `json:"period,omitempty"`

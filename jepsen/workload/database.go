@@ -23,7 +23,7 @@ type place struct {
 	number           int64
 }
 
-// order is what a document is for. The key of its reservation is unique in the sequence.
+// order needs one document. The key of its reservation is unique in the sequence.
 type order struct{ sequence, key string }
 
 // row is a document or, without a key, a void number.

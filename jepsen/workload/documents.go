@@ -14,7 +14,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// documents runs applications that number documents as docs/document-numbers.md tells them to, and that crash between any
+// documents runs applications that number documents by the recipe of docs/document-numbers.md, and that crash between any
 // two steps. It also takes numbers of earlier periods, of tenants at their first use, and codes.
 //
 // Its rate is a fraction of that of other workloads, because each step is an entry of the log.
@@ -31,7 +31,7 @@ func documents() Workload {
 const (
 	invoices = "invoices"
 	receipts = "receipts"
-	bills    = "bills" // with late numbers
+	bills    = "bills" // also late numbers
 	vouchers = "vouchers"
 	tenants  = "tenants/*"
 )

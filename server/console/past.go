@@ -40,7 +40,7 @@ func pastOf(ctx context.Context, api *API, layout string, query url.Values) (*pa
 	resp, err := api.Backfills.ListBackfills(ctx, &snowraftv1.ListBackfillsRequest{Layout: layout, PageSize: jobsOnPage, PageToken: from})
 	switch failed := rpc.FromError(err); {
 	case err != nil && (failed.Reason == rpc.NoPast || failed.Code == codes.Unimplemented): // a member of an earlier version answers a gateway
-		return nil, nil //nolint:nilnil // no past is no error
+		return nil, nil //nolint:nilnil // a layout without a past
 	case isDenied(err):
 		return &past{Lacks: trust.Scope(trust.RightBackfill + ":" + layout)}, nil
 	case err != nil:

@@ -88,7 +88,7 @@ func TestDocumentsWaitForTheUpgrade(t *testing.T) {
 		w.commit(4000)
 		w.pass(time.Minute)
 		old.start()
-		w.untilAllIssue(recovery) // with a snapshot of a member that knows the new commands
+		w.untilAllIssue(recovery) // reads a snapshot of a member that knows the new commands
 		if err := old.stop(); err != nil {
 			t.Error(err)
 		}

@@ -689,7 +689,7 @@ type ApplyTemplateRequest struct {
 	// The pattern of the template.
 	Pattern string `protobuf:"bytes,1,opt,name=pattern,proto3" json:"pattern,omitempty"`
 	// Greatest number of sequences to look at; 0 means 100, values above 1000 count as 1000, negative values are rejected. A page
-	// has fewer if the changes take longer than about a second.
+	// has fewer if the changes take longer than about 1 s.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
