@@ -50,6 +50,23 @@ image: ## Write the container image into dist, without a container engine
 clean: ## Remove what was built
 	rm -rf bin dist
 
+.PHONY: proof
+proof: build proof-clients ## Count the numbers that come twice under faults, in all systems (SEED, ONLY; root; docs/proof.md)
+	go -C bench run ./proof --seed $(or $(SEED),1) --only "$(ONLY)" --out proof/out
+
+.PHONY: proof-clients
+proof-clients: ## Build the applications of the proof in other languages
+	cd clients/typescript && npm ci --no-audit --no-fund --silent && npm run --silent build
+	mvn -q -B -f clients/java -Pproof -DskipTests -Dmaven.javadoc.skip -Dmaven.source.skip package
+
+.PHONY: proof-document
+proof-document: ## Write the table and the pictures of docs/proof.md from the runs in bench/proof/out
+	go -C bench run ./proof document --out proof/out
+
+.PHONY: proof-check
+proof-check: ## Check that the proof counts a planted bug of Snowraft, Redis and a library (root, Debian's redis-server)
+	go -C bench test -count=1 -tags root -parallel 4 -run '^TestBugIsCounted$$' $(TESTFLAGS) ./proof
+
 ##@ Release
 
 .PHONY: release

@@ -181,6 +181,10 @@ var table = []part{
 		full: each(makes("bench-clients-check")),
 	},
 	{
+		name: "proof", lane: waits, turn: 4, paths: []string{"bench/proof/"},
+		full: each(tests("make", "proof-check", "TESTFLAGS=-json")),
+	},
+	{
 		name: "frameworks", lane: waits, turn: 8, paths: []string{"clients/"},
 		full: each(makes("frameworks")),
 	},

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// A kind is what a fault does.
+type kind string
+
+// The kinds of faults. A system without servers meets those of applications alone.
+const (
+	killPrimary  kind = "kill the primary"                            // SIGKILL to its processes, which start again at the end
+	pausePrimary kind = "pause the primary"                           // SIGSTOP to its processes
+	cutPrimary   kind = "cut the primary off"                         // one application stays with it
+	setPrimary   kind = "restart the primary, its clock 20 s back"    // the clock is right again at the end, after a further restart
+	pauseApp     kind = "pause an application"                        // SIGSTOP
+	setApp       kind = "restart an application, its clock 20 s back" // the clock is right again after a further restart
+	deploy       kind = "restart all applications"                    // SIGKILL, and start again at once
+)
+
+// kinds lists all kinds of faults. A plan has each once.
+var kinds = []kind{killPrimary, pausePrimary, cutPrimary, setPrimary, pauseApp, setApp, deploy}
+
+// ofPrimary reports whether the fault needs a server.
+func (k kind) ofPrimary() bool {
+	return k == killPrimary || k == pausePrimary || k == cutPrimary || k == setPrimary
+}
+
+// A fault is one disturbance. It begins at At, counted from the first call of the applications, and ends For later.
+type fault struct {
+	Kind kind          `json:"kind"`
+	At   time.Duration `json:"at_ns"`
+	For  time.Duration `json:"for_ns"`
+	App  int           `json:"app"` // number of the application that it hits, or that stays with the primary
+}
+
+const (
+	apps  = 3                // applications that call at once
+	calm  = 20 * time.Second // time before the first fault
+	slot  = 20 * time.Second // time of a fault and of the recovery from it
+	least = 10 * time.Second // shortest fault
+	most  = 13 * time.Second // longest fault
+
+	// back is the offset of clocks that are set back: into a time of the run, in which numbers came already.
+	back = -calm
+)
+
+// plan returns the faults of a seed: each kind once, in an order that the seed decides. It is the same for all systems.
+func plan(seed uint64) []fault {
+	r := rand.New(rand.NewPCG(seed, 0))
+	faults := make([]fault, len(kinds))
+	for i, k := range r.Perm(len(kinds)) {
+		faults[i] = fault{
+			Kind: kinds[k],
+			At:   calm + time.Duration(i)*slot,
+			For:  least + time.Duration(r.Int64N(int64(most-least))),
+			App:  r.IntN(apps),
+		}
+	}
+	return faults
+}
+
+// length returns the time of a run.
+func length(faults []fault) time.Duration { return calm + time.Duration(len(faults))*slot }
+
+// String implements [fmt.Stringer].
+func (f fault) String() string {
+	return fmt.Sprintf("%v for %v", f.Kind, f.For.Round(time.Millisecond))
+}
