@@ -64,7 +64,7 @@ proof-document: ## Write the table and the pictures of docs/proof.md from the ru
 	go -C bench run ./proof document --out proof/out
 
 .PHONY: proof-check
-proof-check: ## Check that the proof counts a planted bug of Snowraft, Redis and a library (root, Debian's redis-server)
+proof-check: proof-clients ## Check that the proof counts a planted bug of Snowraft, Redis and a library (root, Debian's redis-server)
 	go -C bench test -count=1 -tags root -parallel 4 -run '^TestBugIsCounted$$' $(TESTFLAGS) ./proof
 
 ##@ Release
