@@ -65,7 +65,7 @@ proof-document: ## Write the table and the pictures of docs/proof.md from the ru
 
 .PHONY: proof-check
 proof-check: proof-clients ## Check that the proof counts a planted bug of Snowraft, Redis and a library (root, Debian's redis-server)
-	go -C bench test -count=1 -tags root -parallel 4 -run '^TestBugIsCounted$$' $(TESTFLAGS) ./proof
+	go -C bench test -count=1 -timeout 20m -tags root -parallel 4 -run '^TestBugIsCounted$$' $(TESTFLAGS) ./proof
 
 ##@ Release
 

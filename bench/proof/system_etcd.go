@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 )
 
 // etcdSystems are three members of etcd. The revision that a write gets is the number.
@@ -42,7 +43,7 @@ func startEtcd(ctx context.Context, p *play) error {
 			return err
 		}
 	}
-	c, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(p.addresses(2379), ","), DialTimeout: patience})
+	c, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(p.addresses(2379), ","), DialTimeout: patience, Logger: zap.NewNop()})
 	if err != nil {
 		return err
 	}

@@ -14,17 +14,22 @@ import (
 
 // postgresSystems are a primary with a standby, which an operator promotes.
 func postgresSystems() []system {
-	const title = "PostgreSQL, `nextval`, standby promoted"
-	all := []struct{ name, settings, conf string }{
-		{"postgres", "asynchronous standby (the default)", ""},
-		{"postgres-sync", "`synchronous_standby_names = '*'`, `synchronous_commit = remote_apply`", "synchronous_standby_names = '*'\nsynchronous_commit = remote_apply\n"},
+	const (
+		next   = "SELECT nextval('orders')"
+		insert = "INSERT INTO orders_of_shop DEFAULT VALUES RETURNING id"
+		sync   = "synchronous_standby_names = '*'\nsynchronous_commit = remote_apply\n"
+	)
+	all := []struct{ name, title, settings, conf, statement string }{
+		{"postgres", "PostgreSQL, `nextval`, standby promoted", "asynchronous standby (the default)", "", next},
+		{"postgres-sync", "PostgreSQL, `nextval`, standby promoted", "`synchronous_standby_names = '*'`, `synchronous_commit = remote_apply`", sync, next},
+		{"postgres-insert", "PostgreSQL, identity column of an `INSERT`, standby promoted", "the same: the commit of a row waits for the standby, `nextval` alone does not", sync, insert},
 	}
 	var systems []system
 	for _, s := range all {
-		systems = append(systems, system{name: s.name, title: title, settings: s.settings, version: output(postgresProgram("postgres"), "--version"),
+		systems = append(systems, system{name: s.name, title: s.title, settings: s.settings, version: output(postgresProgram("postgres"), "--version"),
 			start: func(ctx context.Context, p *play) (func(int) *spec, error) {
 				err := startPostgres(ctx, p, s.conf)
-				return func(int) *spec { return driver("postgres", p.servers[0].IP, p.servers[1].IP) }, err
+				return func(int) *spec { return driver("postgres", p.servers[0].IP, p.servers[1].IP, s.statement) }, err
 			}})
 	}
 	return systems
@@ -87,8 +92,10 @@ func startPostgres(ctx context.Context, p *play, conf string) error {
 	if err := db.rebuild(ctx, second, first); err != nil {
 		return err
 	}
-	if err := db.exec(ctx, first, "CREATE SEQUENCE orders"); err != nil {
-		return err
+	for _, statement := range []string{"CREATE SEQUENCE orders", "CREATE TABLE orders_of_shop (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY)"} {
+		if err := db.exec(ctx, first, statement); err != nil {
+			return err
+		}
 	}
 	watch(ctx, p, db)
 	return nil
@@ -130,7 +137,7 @@ func (db postgres) rebuild(ctx context.Context, b, from *box) error {
 	return until(ctx, b.Name+" replicates", func() bool { return db.alive(ctx, b) })
 }
 
-// drivePostgres takes numbers from the server that accepts writes, which the client finds itself.
+// drivePostgres takes numbers from the server that accepts writes, which the client finds itself, by the statement in the last argument.
 func drivePostgres(args []string) (source, error) {
 	config, err := pgx.ParseConfig(fmt.Sprintf("postgres://postgres@%s,%s/postgres?sslmode=disable&connect_timeout=1&target_session_attrs=read-write", args[0], args[1]))
 	if err != nil {
@@ -144,7 +151,7 @@ func drivePostgres(args []string) (source, error) {
 			}
 		}
 		var n int64
-		err := c.QueryRow(ctx, "SELECT nextval('orders')").Scan(&n)
+		err := c.QueryRow(ctx, args[2]).Scan(&n)
 		return strconv.FormatInt(n, 10), err
 	}, nil
 }
