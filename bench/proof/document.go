@@ -95,9 +95,9 @@ func outcomes(o options, out io.Writer) ([]row, error) {
 // table returns the table in Markdown.
 func table(rows []row) string {
 	var b strings.Builder
-	b.WriteString("| System | Settings | Calls | Failed | Longest interruption | **Duplicates** |\n|---|---|---:|---:|---:|---:|\n")
+	b.WriteString("| System | Version | Settings | Calls | Failed | Longest interruption | **Duplicates** |\n|---|---|---|---:|---:|---:|---:|\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %s %s | %s | %s | %s | %s | **%s** |\n", r.title, r.runs[0].Version, r.settings,
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | **%s** |\n", r.title, r.runs[0].Version, r.settings,
 			r.span(func(o outcome) int64 { return int64(o.Calls) }, thousands),
 			r.span(func(o outcome) int64 { return int64(o.Failed) }, thousands),
 			r.span(func(o outcome) int64 { return int64(o.Longest) }, func(n int64) string { return fmt.Sprintf("%.1f s", time.Duration(n).Seconds()) }),
@@ -107,7 +107,7 @@ func table(rows []row) string {
 	for _, o := range rows[0].runs {
 		seeds = append(seeds, fmt.Sprint(o.Seed))
 	}
-	fmt.Fprintf(&b, "\nEach cell is the range over the runs with the seeds %s.\n", strings.Join(seeds, ", "))
+	fmt.Fprintf(&b, "\nRuns with these seeds: %s. A cell with two numbers is the range over them.\n", strings.Join(seeds, ", "))
 	return b.String()
 }
 

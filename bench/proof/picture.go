@@ -14,7 +14,8 @@ import (
 // The measures of pictures, in pixels.
 const (
 	width  = 900
-	labels = 360 // column of the systems' names
+	labels = 190 // column of the systems' names
+	right  = 150 // margin for what goes beyond the last column
 	line   = 24  // height of a system
 	head   = 70  // height of the heading
 )
@@ -50,7 +51,7 @@ func bars(rows []row) string {
 	for i, r := range rows {
 		y, n := head+i*line, r.median()
 		b.WriteString(label(r, y))
-		long := int(math.Log10(float64(n)+1) / full * (width - labels - 90))
+		long := int(math.Log10(float64(n)+1) / full * (width - labels - right))
 		color := "#cf222e"
 		if n == 0 {
 			long, color = 3, "#1a7f37"
@@ -66,7 +67,7 @@ func bars(rows []row) string {
 func timelines(o options, rows []row) (string, error) {
 	seed := rows[0].runs[0].Seed
 	faults := plan(seed)
-	scale := float64(width-labels-20) / length(faults).Seconds()
+	scale := float64(width-labels-right) / length(faults).Seconds()
 	at := func(d time.Duration) float64 { return labels + d.Seconds()*scale }
 	var b strings.Builder
 	bottom := head + 150 + len(rows)*line

@@ -49,7 +49,7 @@ func capacity(s *snowraftv1.Sequence) string {
 	if s.GetIncrement() < 0 {
 		from, to, step = s.GetMin(), s.GetStart(), -step
 	}
-	last := (uint64(to) - uint64(from)) / max(step, 1) //nolint:gosec // from <= to, so the difference is not negative
+	last := (uint64(to) - uint64(from)) / max(step, 1) //nolint:gosec // not negative, because from <= to
 	if last == math.MaxUint64 {
 		return ""
 	}
