@@ -58,8 +58,9 @@ func TestSecretsStayInside(t *testing.T) {
 	s.web(t, "https://"+members[0].http, s.config)
 	s.refused(t)
 	s.redis(t, redis, s.config)
+	s.codes(t, flags)
 	s.look(t, flags)
-	s.backup(t, "a backup", append([]string{"--addr", members[1].api}, flags...)...)
+	file := s.backup(t, "a backup", append([]string{"--addr", members[1].api}, flags...)...)
 	s.debug(t, "a debug archive", append([]string{"--addr", members[1].api, "--seconds", "1"}, flags...)...)
 	gateway := s.gateway(t)
 	longLog(t, leader(t, members), 5000)
@@ -97,6 +98,7 @@ func TestSecretsStayInside(t *testing.T) {
 		t.Error("no snapshot was searched")
 	}
 	s.search(t)
+	s.ofState(t, file)
 }
 
 // search searches all output.
