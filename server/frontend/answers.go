@@ -34,7 +34,7 @@ const (
 
 // weight returns an upper bound for the size of a request's answer, in bytes, or 0 if the answer is small or the request does not
 // determine its size.
-func weight(req any) int64 {
+func (s *Server) weight(req any) int64 {
 	size := int64(0)
 	switch req := req.(type) {
 	case *snowraftv1.GenerateIdsRequest:
@@ -44,7 +44,8 @@ func weight(req any) int64 {
 	case *snowraftv1.GenerateUuidsRequest:
 		size = int64(req.GetCount()) * uuidBytes
 	case *snowraftv1.NextNumbersRequest:
-		if count := req.GetCount(); count <= limits.Formatted {
+		count := req.GetCount()
+		if count <= limits.Formatted || count <= limits.Texts && s.kernel.Source.Coded(req.GetSequence()) {
 			size = int64(count) * textBytes
 		}
 	}

@@ -96,7 +96,7 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 
 // answer serves a call within the memory of its connection.
 func (s *Server) answer(ctx context.Context, a *counted, rule *rpc.Rule, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (err error) {
-	size := weight(req)
+	size := s.weight(req)
 	if fromHTTP(ctx) {
 		err = during(ctx, jsonFactor*size)
 	} else {

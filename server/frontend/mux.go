@@ -141,7 +141,7 @@ func (j *job) begin() (begun bool, err error) {
 	if err := j.rule.CheckKnown(req); err != nil {
 		return false, err
 	}
-	if size := weight(j.body()); size > 0 && j.conn != nil {
+	if size := j.weight(j.body()); size > 0 && j.conn != nil {
 		if j.untried = !j.conn.TryReserve(size); j.untried {
 			return false, nil
 		}
@@ -156,7 +156,7 @@ func (j *job) Wait(ctx context.Context) { j.done(j.rest(ctx)) }
 func (j *job) rest(ctx context.Context) (err error) {
 	defer j.recovered(&err)
 	if j.untried {
-		size, err := j.conn.Reserve(ctx, weight(j.body()))
+		size, err := j.conn.Reserve(ctx, j.weight(j.body()))
 		if err != nil {
 			return err
 		}

@@ -48,6 +48,9 @@ func newSource(m *members, open func(layout string) (idSource, error)) *source {
 }
 
 // TryTake takes at most maxBuffered IDs from the layout's buffer.
+// Coded returns true, because a gateway knows no settings of sequences.
+func (s *source) Coded(string) bool { return true }
+
 func (s *source) TryTake(ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, uint32) {
 	if buffer := s.buffers.of(layout); buffer != nil && count <= maxBuffered && after == 0 {
 		return tryFromSource(buffer, ids, count)

@@ -67,6 +67,8 @@ func (s *source) Begin(_ context.Context, _ string, count uint64, done func(memb
 	return true
 }
 
+func (*source) Coded(string) bool { return false }
+
 func (s *source) Last(context.Context, string) (int64, bool, error) {
 	s.wait()
 	return 1, true, nil

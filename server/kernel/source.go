@@ -31,6 +31,9 @@ type Source interface {
 	// share. done takes the outcome, when ctx ends at the latest, on a goroutine that serves other callers after it. If begun is
 	// false, done is not called, and nothing was issued.
 	Begin(ctx context.Context, sequence string, count uint64, done func(member.Numbering, error)) (begun bool)
+	// Coded reports whether an answer may hold a text for each number of a sequence, whatever their count, because only members
+	// have the key of its codes.
+	Coded(sequence string) bool
 	// Last returns the last issued number, if there is one. For a strict sequence the read is linearizable.
 	Last(ctx context.Context, sequence string) (last int64, ok bool, err error)
 }
