@@ -78,6 +78,16 @@ func (d *definition) checkCount(count uint64) error {
 	return nil
 }
 
+// Coded reports whether the numbers of a sequence have codes, by this member's replica. It returns true for an unknown name, which may
+// begin by its first use.
+func (m *Member) Coded(sequence string) (coded bool) {
+	m.fsm.View(func(s *fsm.State) {
+		q, ok := s.Sequence(sequence)
+		coded = !ok || q.Coded
+	})
+	return coded
+}
+
 // codesOf returns the codes of a format as a command has them; nil if it writes none.
 func codesOf(f *sequence.Format) *commandv1.Code {
 	if f == nil {

@@ -44,7 +44,7 @@ func TestMemoryOfCodes(t *testing.T) {
 	for range 1000 {
 		answer.Texts = append(answer.Texts, "VOUCHER-2026-7K2M9QXA-0")
 	}
-	const header = 16 // of a string
+	const header = 16 // bytes per string
 	if need := 1000*header + 2*proto.Size(answer); need > 1000*textBytes {
 		t.Errorf("1000 codes take %d bytes, more than %d", need, 1000*textBytes)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/snowraft/snowraft/allocator"
-	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/route"
@@ -36,14 +35,7 @@ func FromMember(m *member.Member, r *route.Router, begin Begin) Source {
 	return memberSource{m, r, share.New(limits.Texts, limits.CallTimeout, exhausted, r.NextShared), begin}
 }
 
-// Coded returns true also for a name that may begin by its first use.
-func (s memberSource) Coded(sequence string) (coded bool) {
-	s.member.State().View(func(state *fsm.State) {
-		q, ok := state.Sequence(sequence)
-		coded = !ok || q.Coded
-	})
-	return coded
-}
+func (s memberSource) Coded(sequence string) bool { return s.member.Coded(sequence) }
 
 func (s memberSource) TryTake(ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, uint32) {
 	issuer := s.member.OpenIssuer(layout)
