@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from . import _answers as answers
 from . import _methods as methods
@@ -54,6 +54,10 @@ class SequenceInfo:
     """Members that did not acknowledge a change in time. Until then, they may issue by the earlier settings."""
 
 
+GrantState: TypeAlias = Literal["granted", "not-granted", "unknown"]
+_STATES: dict[str, GrantState] = {"granted": "granted", "not-granted": "not-granted", "unknown": "unknown"}
+
+
 @dataclass(frozen=True)
 class DecodedText:
     """The content of a text of a sequence."""
@@ -63,7 +67,7 @@ class DecodedText:
     """First day of the number's period; empty without a reset, and if the dates in the text do not name a period."""
     format: str
     """The format that writes the text; empty for the decimals of a sequence without a format."""
-    state: Literal["granted", "not-granted", "unknown"]
+    state: GrantState
     """Whether the cluster granted the number, so that it may have been issued.
 
     Each code of the right form has a number, also if the number was never issued.
@@ -126,9 +130,10 @@ def decode(core: Core, sequence: str, text: str, timeout: float | None) -> Flow[
     """Requests the number of a text."""
     answer = yield from core.call(methods.DECODE_TEXT, body={"sequence": sequence, "text": text}, timeout=timeout)
     number = answers.integer(answer, "number", *answers.INT64)
-    state = answers.text(answer, "state")
-    if state not in ("granted", "not-granted", "unknown"):
-        raise malformed(f"the state {state[:64]!r} of a number")
+    word = answers.text(answer, "state")
+    state = _STATES.get(word)
+    if state is None:
+        raise malformed(f"the state {word[:64]!r} of a number")
     period, format_ = answers.text(answer, "period"), answers.text(answer, "format")
     return DecodedText(number, period, format_, state, answer.get("deleted") is True)
 
