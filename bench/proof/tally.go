@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -23,7 +19,7 @@ type outcome struct {
 
 // A caller is what the tally knows of one application.
 type caller struct {
-	since   int64 // microseconds; when it last got a number, began, or continued after a pause
+	since   time.Duration // time of its last number, of its start, or of the end of its pause
 	running bool
 	paused  bool
 }
@@ -31,68 +27,54 @@ type caller struct {
 // tally counts a raw file.
 func tally(path string) (outcome, error) {
 	var o outcome
-	file, err := os.Open(path)
-	if err != nil {
-		return o, err
-	}
-	defer func() { _ = file.Close() }()
 	seen, callers := make(map[string]struct{}), make(map[string]*caller)
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		fields := strings.SplitN(lines.Text(), "\t", 4)
-		if len(fields) != 4 || len(fields[2]) != 1 {
-			return o, fmt.Errorf("%s: unexpected line %q", path, lines.Text())
-		}
-		at, err := strconv.ParseInt(fields[0], 10, 64)
-		if err != nil {
-			return o, fmt.Errorf("%s: %w", path, err)
-		}
-		who, sign, text := fields[1], fields[2][0], fields[3]
-		c := callers[who]
+	err := read(path, func(e event) error {
+		c := callers[e.who]
 		if c == nil {
 			c = &caller{}
-			callers[who] = c
+			callers[e.who] = c
 		}
-		switch sign {
+		switch e.sign {
 		case '>':
-			c.since, c.running = at, true
+			c.since, c.running = e.at, true
 		case '=':
 			o.Calls++
-			if _, twice := seen[text]; twice {
+			if _, twice := seen[e.text]; twice {
 				o.Duplicates++
 				if o.FirstTwice == "" {
-					o.FirstTwice = fmt.Sprintf("%s by %s at %.1f s", text, who, float64(at)/1e6)
+					o.FirstTwice = fmt.Sprintf("%s by %s at %.1f s", e.text, e.who, e.at.Seconds())
 				}
 			}
-			seen[text] = struct{}{}
-			o.gap(c, at)
-			c.since = at
+			seen[e.text] = struct{}{}
+			o.gap(c, e.at)
+			c.since = e.at
 		case '!':
 			o.Calls++
 			o.Failed++
-			o.gap(c, at)
+			o.gap(c, e.at)
 		case 'x':
-			o.gap(c, at)
+			o.gap(c, e.at)
 			c.running = false
 		case '(':
-			o.gap(c, at)
+			o.gap(c, e.at)
 			c.paused = true
-			if who == harness {
-				o.Faults = append(o.Faults, text)
+			if e.who == harness {
+				o.Faults = append(o.Faults, e.text)
 			}
 		case ')':
-			c.since, c.paused = at, false
+			c.since, c.paused = e.at, false
 		case '#':
 		default:
-			return o, fmt.Errorf("%s: unknown sign %q", path, sign)
+			return fmt.Errorf("unknown sign %q", e.sign)
 		}
-	}
-	return o, lines.Err()
+		return nil
+	})
+	return o, err
 }
 
 // gap notes the time since an application last got a number, unless it is stopped.
-func (o *outcome) gap(c *caller, at int64) {
+func (o *outcome) gap(c *caller, at time.Duration) {
 	if c.running && !c.paused {
-		o.Longest = max(o.Longest, time.Duration(at-c.since)*time.Microsecond)
+		o.Longest = max(o.Longest, at-c.since)
 	}
 }
