@@ -15,16 +15,19 @@ import (
 // documents holds the knowledge of applications about a gapless sequence with reuse, from its answers.
 type documents struct {
 	t        *testing.T
-	holders  map[int64]uint64                // reservation that got a number last
-	fates    map[int64]snowraftv1.NumberFate // fate of each number, by the last answer
-	reusable map[int64]bool
-	claims   map[string]int64 // number of each claim of an answer
+	holders  map[int64]holder                 // which reservation got a number last
+	numbers  map[holder]int64                 // number of each reservation
+	fates    map[holder]snowraftv1.NumberFate // fate of the number of each reservation, by the last answer
+	reusable map[holder]bool                  // reservations whose number no transaction can commit
+	settles  map[snowraftv1.NumberFate]int    // how often a claim gave an open number each fate
 	answers  []*snowraftv1.Claim
 	requests []proto.Message // all that were sent
 }
 
-func claimText(c *snowraftv1.Claim) string {
-	return fmt.Sprint(c.GetKey(), " ", c.GetReservation(), " ", c.GetAttempt())
+// holder names a reservation. The keys of one request share its index.
+type holder struct {
+	index uint64
+	key   string
 }
 
 // send sends one recorded request, and checks the answer.
@@ -50,39 +53,46 @@ func (d *documents) send(ctx context.Context, to *node, request proto.Message) {
 // reserved notes an answer. A number that is open or confirmed belongs to one reservation, and a void one is drawn again only if no
 // transaction can commit it.
 func (d *documents) reserved(r *snowraftv1.Reservation) {
-	n, fate := r.GetNumber(), d.fates[r.GetNumber()]
+	n, h := r.GetNumber(), holder{index: r.GetReservation(), key: r.GetKey()}
+	last := d.holders[n]
+	fate := d.fates[last]
 	switch {
 	case r.GetFate() == snowraftv1.NumberFate_NUMBER_FATE_CONFIRMED:
-		if fate != r.GetFate() || d.holders[n] != r.GetReservation() {
-			d.t.Errorf("%v is confirmed, after %v of reservation %d", r, fate, d.holders[n])
+		if fate != r.GetFate() || last != h {
+			d.t.Errorf("%v is confirmed, after %v of %v", r, fate, last)
 		}
 		return
-	case d.holders[n] == r.GetReservation():
+	case last == h:
 		if fate != snowraftv1.NumberFate_NUMBER_FATE_OPEN {
 			d.t.Errorf("%v is open again, after %v", r, fate)
 		}
-	case d.holders[n] != 0 && !(fate == snowraftv1.NumberFate_NUMBER_FATE_VOID && d.reusable[n]):
-		d.t.Errorf("%v draws a number that reservation %d has: %v", r, d.holders[n], fate)
+	case last != (holder{}) && !(fate == snowraftv1.NumberFate_NUMBER_FATE_VOID && d.reusable[last]):
+		d.t.Errorf("%v draws a number that %v has: %v", r, last, fate)
 	}
-	d.holders[n], d.fates[n] = r.GetReservation(), snowraftv1.NumberFate_NUMBER_FATE_OPEN
-	claim := claimOf(r)[0]
-	d.claims[claimText(claim)] = n
-	d.answers = append(d.answers, claim)
+	if other, ok := d.numbers[h]; ok && other != n {
+		d.t.Errorf("%v had number %d before", r, other)
+	}
+	d.holders[n], d.numbers[h], d.fates[h] = h, n, snowraftv1.NumberFate_NUMBER_FATE_OPEN
+	d.answers = append(d.answers, claimOf(r)[0])
 }
 
-// settled notes the outcome of a claim. A confirmed number never becomes void, nor the other way round.
+// settled notes the outcome of a claim. A confirmed number never becomes void, nor the other way round. A claim that is repeated
+// succeeds again, also after its void number went to another reservation, which keeps it.
 func (d *documents) settled(c *snowraftv1.Claim, err error, want snowraftv1.NumberFate, reusable bool) {
 	if err != nil {
 		return // refused: the claim is of an earlier attempt, or the number has another fate
 	}
-	n := d.claims[claimText(c)]
-	switch {
-	case d.holders[n] != c.GetReservation():
-		d.t.Errorf("%v settles number %d of reservation %d", c, n, d.holders[n])
-	case d.fates[n] == snowraftv1.NumberFate_NUMBER_FATE_OPEN:
-		d.fates[n], d.reusable[n] = want, reusable
-	case d.fates[n] != want:
-		d.t.Errorf("%v makes number %d %v, which is %v", c, n, want, d.fates[n])
+	h := holder{index: c.GetReservation(), key: c.GetKey()}
+	n := d.numbers[h]
+	switch fate := d.fates[h]; {
+	case fate == want:
+	case fate != snowraftv1.NumberFate_NUMBER_FATE_OPEN:
+		d.t.Errorf("%v makes number %d %v, which is %v", c, n, want, fate)
+	case d.holders[n] != h:
+		d.t.Errorf("%v makes number %d of %v %v", c, n, d.holders[n], want)
+	default:
+		d.fates[h], d.reusable[h] = want, reusable
+		d.settles[want]++
 	}
 }
 
@@ -99,7 +109,8 @@ func TestRequestsReplayed(t *testing.T) {
 		nodes[0].untilApplied(nodes)
 		random := rand.New(rand.NewPCG(seed.Of(t), 1))
 		d := &documents{
-			t: t, holders: map[int64]uint64{}, fates: map[int64]snowraftv1.NumberFate{}, reusable: map[int64]bool{}, claims: map[string]int64{},
+			t: t, holders: map[int64]holder{}, numbers: map[holder]int64{}, fates: map[holder]snowraftv1.NumberFate{}, reusable: map[holder]bool{},
+			settles: map[snowraftv1.NumberFate]int{},
 		}
 		for range 90 {
 			var request proto.Message
@@ -124,17 +135,17 @@ func TestRequestsReplayed(t *testing.T) {
 			d.send(t.Context(), nodes[random.IntN(len(nodes))], request)
 		}
 		counts := map[snowraftv1.NumberFate]uint64{}
-		for _, fate := range d.fates {
-			counts[fate]++
+		for _, h := range d.holders {
+			counts[d.fates[h]]++
 		}
 		resp, err := nodes[1].reservations().AuditPeriod(t.Context(), &snowraftv1.AuditPeriodRequest{Sequence: "inv"})
 		s := resp.GetSummary()
-		if err != nil || s.GetLast() != int64(len(d.fates)) || s.GetConfirmed() != counts[snowraftv1.NumberFate_NUMBER_FATE_CONFIRMED] ||
+		if err != nil || s.GetLast() != int64(len(d.holders)) || s.GetConfirmed() != counts[snowraftv1.NumberFate_NUMBER_FATE_CONFIRMED] ||
 			s.GetVoid() != counts[snowraftv1.NumberFate_NUMBER_FATE_VOID] || s.GetOpen() != counts[snowraftv1.NumberFate_NUMBER_FATE_OPEN] {
 			t.Errorf("account %v, %v, want %v", s, err, counts)
 		}
-		if counts[snowraftv1.NumberFate_NUMBER_FATE_CONFIRMED] == 0 || counts[snowraftv1.NumberFate_NUMBER_FATE_VOID] == 0 {
-			t.Errorf("numbers by fate: %v", counts)
+		if d.settles[snowraftv1.NumberFate_NUMBER_FATE_CONFIRMED] == 0 || d.settles[snowraftv1.NumberFate_NUMBER_FATE_VOID] == 0 {
+			t.Errorf("settled claims by fate: %v", d.settles)
 		}
 	})
 }
