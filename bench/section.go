@@ -29,6 +29,7 @@ func sections() []section {
 		batches(),
 		startup(),
 		coalescing(),
+		timestamps(),
 		streamed(),
 		strict(),
 		buffer(),
