@@ -15,19 +15,14 @@ import (
 	"time"
 )
 
-// The markers in docs/proof.md between which the table stands.
-const (
-	opening = "<!-- proof -->\n"
-	closing = "<!-- /proof -->"
-)
-
 // A row is a system with the outcomes of all its runs.
 type row struct {
 	system
 	runs []outcome
 }
 
-// document writes the table and the pictures of docs/proof.md from the outcomes under o.out.
+// document writes the tables and the pictures of docs/proof.md from the outcomes under o.out. A table without any run stays the
+// same.
 func document(o options, out io.Writer) error {
 	rows, err := outcomes(o, out)
 	if err != nil {
@@ -38,23 +33,47 @@ func document(o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	before, rest, found := strings.Cut(string(text), opening)
+	page, images := string(text), filepath.Join(o.root, "docs", "images")
+	usual := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.pauses })
+	pauses := slices.DeleteFunc(rows, func(r row) bool { return !r.pauses })
+	for _, part := range []struct {
+		name, picture string
+		rows          []row
+	}{
+		{"proof", "proof-timelines.svg", usual},
+		{"pause", "proof-pause.svg", pauses},
+	} {
+		if len(part.rows) == 0 {
+			continue
+		}
+		if page, err = insert(page, part.name, table(part.rows)); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		lines, err := timelines(o, part.rows)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(images, part.picture), []byte(lines), 0o644); err != nil {
+			return err
+		}
+	}
+	if len(usual) > 0 {
+		if err := os.WriteFile(filepath.Join(images, "proof-duplicates.svg"), []byte(bars(usual)), 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(path, []byte(page), 0o644)
+}
+
+// insert returns a page with other text between the markers of this name.
+func insert(page, name, text string) (string, error) {
+	opening, closing := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
+	before, rest, found := strings.Cut(page, opening)
 	_, after, ends := strings.Cut(rest, closing)
 	if !found || !ends {
-		return fmt.Errorf("%s has no %s and %s after it", path, strings.TrimSpace(opening), closing)
+		return "", fmt.Errorf("no %s with %s after it", strings.TrimSpace(opening), closing)
 	}
-	if err := os.WriteFile(path, []byte(before+opening+"\n"+table(rows)+"\n"+closing+after), 0o644); err != nil {
-		return err
-	}
-	images := filepath.Join(o.root, "docs", "images")
-	if err := os.WriteFile(filepath.Join(images, "proof-duplicates.svg"), []byte(bars(rows)), 0o644); err != nil {
-		return err
-	}
-	lines, err := timelines(o, rows)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(images, "proof-timelines.svg"), []byte(lines), 0o644)
+	return before + opening + "\n" + text + "\n" + closing + after, nil
 }
 
 // outcomes reads the outcomes of all seeds. A system without one is left out, and named.
@@ -97,18 +116,39 @@ func table(rows []row) string {
 	var b strings.Builder
 	b.WriteString("| System | Version | Settings | Calls | Failed | Longest interruption | **Duplicates** |\n|---|---|---|---:|---:|---:|---:|\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | **%s** |\n", r.title, r.runs[0].Version, r.settings,
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | **%s** |\n", r.title, r.versions(), r.settings,
 			r.span(func(o outcome) int64 { return int64(o.Calls) }, thousands),
 			r.span(func(o outcome) int64 { return int64(o.Failed) }, thousands),
 			r.span(func(o outcome) int64 { return int64(o.Longest) }, func(n int64) string { return fmt.Sprintf("%.1f s", time.Duration(n).Seconds()) }),
 			r.span(func(o outcome) int64 { return int64(o.Duplicates) }, thousands))
 	}
-	seeds := make([]string, 0, len(rows[0].runs))
-	for _, o := range rows[0].runs {
-		seeds = append(seeds, fmt.Sprint(o.Seed))
+	fmt.Fprintf(&b, "\nRuns with these seeds: %s. A cell with two numbers is the range over them.\n", rows[0].seeds())
+	for _, r := range rows {
+		if r.seeds() != rows[0].seeds() {
+			fmt.Fprintf(&b, "The seeds of `%s` are %s.\n", r.name, r.seeds())
+		}
 	}
-	fmt.Fprintf(&b, "\nRuns with these seeds: %s. A cell with two numbers is the range over them.\n", strings.Join(seeds, ", "))
 	return b.String()
+}
+
+// seeds returns the seeds of all runs.
+func (r row) seeds() string {
+	var all []string
+	for _, o := range r.runs {
+		all = append(all, fmt.Sprint(o.Seed))
+	}
+	return strings.Join(all, ", ")
+}
+
+// versions returns the versions of all runs, which differ if the system changed between them.
+func (r row) versions() string {
+	var all []string
+	for _, o := range r.runs {
+		if !slices.Contains(all, o.Version) {
+			all = append(all, o.Version)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // span returns the least and the greatest value over all runs.

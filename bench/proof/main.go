@@ -203,7 +203,7 @@ func inside(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	result, err := perform(ctx, s, plan(o.seed), filepath.Join(o.folder(), s.name+".tsv"))
+	result, err := perform(ctx, s, s.course(o.seed), filepath.Join(o.folder(), s.name+".tsv"))
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type play struct {
 	record  *record
 	servers []*box
 	apps    []*box
+	another func(context.Context) (*box, error) // starts an application in a container of its own
 	// primary returns the server that accepts writes; any server if all do. nil for a system without servers.
 	primary func(context.Context) (*box, error)
 }
@@ -33,8 +34,8 @@ func (p *play) note(text string) {
 	}
 }
 
-// perform runs a system through the faults of a plan, writes the raw file, and counts it.
-func perform(ctx context.Context, s system, faults []fault, raw string) (outcome, error) {
+// perform runs a system through the faults of a course, writes the raw file, and counts it.
+func perform(ctx context.Context, s system, c course, raw string) (outcome, error) {
 	var none outcome
 	net, err := network.New(ctx)
 	if err != nil {
@@ -57,15 +58,16 @@ func perform(ctx context.Context, s system, faults []fault, raw string) (outcome
 	if p.record, err = newRecord(raw); err != nil {
 		return none, err
 	}
-	if err := p.callers(ctx, s, command); err != nil {
-		return none, err
-	}
-	for _, f := range faults {
-		if err := p.play(ctx, f); err != nil {
-			return none, fmt.Errorf("%s: %v: %w", s.name, f.Kind, err)
+	p.another = callers(p, s, command)
+	for range apps {
+		if err := p.add(ctx); err != nil {
+			return none, err
 		}
 	}
-	sleep(ctx, length(faults)-time.Since(p.record.began))
+	if err := p.play(ctx, c.faults); err != nil {
+		return none, fmt.Errorf("%s: %w", s.name, err)
+	}
+	sleep(ctx, c.length-time.Since(p.record.began))
 	for _, a := range p.apps {
 		a.kill()
 	}
@@ -79,46 +81,64 @@ func perform(ctx context.Context, s system, faults []fault, raw string) (outcome
 	return o, err
 }
 
-// callers starts the applications, each in a container of its own. With s.twins, their containers have equal MAC addresses, as
-// those of one container on several hosts have.
-func (p *play) callers(ctx context.Context, s system, command func(app int) *spec) error {
-	for i := range apps {
-		b, err := p.host(ctx, "app"+strconv.Itoa(i+1))
+// callers returns a function that starts one more application each time, in a container of its own. With s.twins, the containers
+// have equal MAC addresses, like one container on several hosts.
+func callers(p *play, s system, command func(app int) *spec) func(context.Context) (*box, error) {
+	started := 0
+	return func(ctx context.Context) (*box, error) {
+		c := command(started)
+		started++
+		b, err := p.host(ctx, "app"+strconv.Itoa(started))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if s.twins {
 			if err := b.run(ctx, "", "ip", "link", "set", "dev", "eth0", "address", "02:42:ac:11:00:02"); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		p.apps = append(p.apps, b)
-		c := command(i)
 		c.own, c.out = true, func(from io.Reader) { p.record.listen(b.Name, from) }
-		if err := b.start(c); err != nil {
+		return b, b.start(c)
+	}
+}
+
+// add starts one more application.
+func (p *play) add(ctx context.Context) error {
+	b, err := p.another(ctx)
+	if err == nil {
+		p.apps = append(p.apps, b)
+	}
+	return err
+}
+
+// play lets faults begin and end at their times.
+func (p *play) play(ctx context.Context, faults []fault) error {
+	for _, f := range faults {
+		sleep(ctx, f.At-time.Since(p.record.began))
+		end, err := p.begin(ctx, f)
+		if err != nil {
+			return fmt.Errorf("%v: %w", f.Kind, err)
+		}
+		if end == nil {
+			continue
+		}
+		p.record.note(harness, '(', f.String())
+		over := time.Now().Add(f.For)
+		if err := p.play(ctx, f.During); err != nil {
 			return err
+		}
+		sleep(ctx, time.Until(over))
+		err = end()
+		p.record.note(harness, ')', string(f.Kind))
+		if err != nil {
+			return fmt.Errorf("%v: %w", f.Kind, err)
 		}
 	}
 	return nil
 }
 
-// play lets one fault begin and end at its times.
-func (p *play) play(ctx context.Context, f fault) error {
-	sleep(ctx, f.At-time.Since(p.record.began))
-	end, err := p.begin(ctx, f)
-	if err != nil || end == nil {
-		return err
-	}
-	p.record.note(harness, '(', f.String())
-	sleep(ctx, f.For)
-	err = end()
-	p.record.note(harness, ')', string(f.Kind))
-	return err
-}
-
 // begin starts a fault and returns the function that stops it; nil if the system has nothing that it could hit.
 func (p *play) begin(ctx context.Context, f fault) (end func() error, err error) {
-	app := p.apps[f.App]
 	var primary *box
 	if f.Kind.ofPrimary() {
 		if p.primary == nil {
@@ -138,6 +158,7 @@ func (p *play) begin(ctx context.Context, f fault) (end func() error, err error)
 		primary.pause()
 		return func() error { primary.resume(); return nil }, nil
 	case cutPrimary:
+		app := p.apps[f.App]
 		inside := []string{primary.Name, app.Name}
 		outside := append(names(without(p.servers, primary)), names(without(p.apps, app))...)
 		cut, err := p.net.Cut(ctx, network.Between(inside, append(outside, network.Harness)), network.All, network.Drop)
@@ -146,10 +167,12 @@ func (p *play) begin(ctx context.Context, f fault) (end func() error, err error)
 		}
 		return func() error { return cut.Heal(ctx) }, nil
 	case pauseApp:
+		app := p.apps[f.App]
 		app.pause()
 		p.record.note(app.Name, '(', "")
 		return func() error { app.resume(); p.record.note(app.Name, ')', ""); return nil }, nil
 	case setApp:
+		app := p.apps[f.App]
 		return func() error { return app.restart(0) }, app.restart(back)
 	case deploy:
 		for _, a := range p.apps {
@@ -158,6 +181,12 @@ func (p *play) begin(ctx context.Context, f fault) (end func() error, err error)
 			}
 		}
 		return func() error { return nil }, nil
+	case loseApp:
+		p.apps[f.App].kill()
+		p.apps[f.App], err = p.another(ctx)
+		return func() error { return nil }, err
+	case addApp:
+		return func() error { return nil }, p.add(ctx)
 	}
 	return nil, fmt.Errorf("unknown fault %q", f.Kind)
 }

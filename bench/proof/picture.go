@@ -62,32 +62,35 @@ func bars(rows []row) string {
 	return canvas(head+len(rows)*line+20, "Numbers that came twice, in one run of the same faults", "Median over the runs; logarithmic scale", b.String())
 }
 
+// narrowest is the width of the band of a fault that is over at once.
+const narrowest = 1.0
+
 // timelines draws what the callers of each system got over the run with the first seed: green where all calls succeed, white where none
-// does, a red mark where a number came twice, grey bands for faults.
+// does, a red mark where a number came twice, grey bands for faults. All systems have the course of the first one.
 func timelines(o options, rows []row) (string, error) {
 	seed := rows[0].runs[0].Seed
-	faults := plan(seed)
-	scale := float64(width-labels-right) / length(faults).Seconds()
+	c := rows[0].course(seed)
+	scale := float64(width-labels-right) / c.length.Seconds()
 	at := func(d time.Duration) float64 { return labels + d.Seconds()*scale }
 	var b strings.Builder
 	bottom := head + 150 + len(rows)*line
-	for _, f := range faults {
-		fmt.Fprintf(&b, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="#d0d7de" opacity="0.5"/>`+"\n", at(f.At), head+150, f.For.Seconds()*scale, bottom-head-150)
+	for _, f := range c.all() {
+		fmt.Fprintf(&b, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="#d0d7de" opacity="0.5"/>`+"\n", at(f.At), head+150, max(narrowest, f.For.Seconds()*scale), bottom-head-150)
 		fmt.Fprintf(&b, `<text transform="translate(%.1f %d) rotate(-35)" font-size="11" fill="#57606a">%s</text>`+"\n", at(f.At+f.For/2), head+142, html.EscapeString(string(f.Kind)))
 	}
 	for i, r := range rows {
 		y := head + 150 + i*line
 		b.WriteString(label(r, y))
-		s, err := sample(filepath.Join(o.out, fmt.Sprint(seed), r.name+".tsv"), length(faults))
+		s, err := sample(filepath.Join(o.out, fmt.Sprint(seed), r.name+".tsv"), c.length)
 		if err != nil {
 			return "", err
 		}
-		for column, c := range s {
+		for column, got := range s {
 			x := at(time.Duration(column) * tick)
-			if c.good > 0 {
-				fmt.Fprintf(&b, `<rect x="%.1f" y="%d" width="%.2f" height="%d" fill="#1a7f37" opacity="%.2f"/>`+"\n", x, y+5, tick.Seconds()*scale+0.1, line-10, float64(c.good)/apps)
+			if got.good > 0 {
+				fmt.Fprintf(&b, `<rect x="%.1f" y="%d" width="%.2f" height="%d" fill="#1a7f37" opacity="%.2f"/>`+"\n", x, y+5, tick.Seconds()*scale+0.1, line-10, min(1, float64(got.good)/apps))
 			}
-			if c.twice > 0 {
+			if got.twice > 0 {
 				fmt.Fprintf(&b, `<rect x="%.1f" y="%d" width="%.2f" height="%d" fill="#cf222e"/>`+"\n", x, y+2, max(1.5, tick.Seconds()*scale), line-4)
 			}
 		}

@@ -18,9 +18,11 @@ const (
 	pauseApp     kind = "pause an application"                        // SIGSTOP
 	setApp       kind = "restart an application, its clock 20 s back" // the clock is right again after a further restart
 	deploy       kind = "restart all applications"                    // SIGKILL, and start again at once
+	loseApp      kind = "lose an application"                         // SIGKILL; another one replaces it in a new container
+	addApp       kind = "start another application"                   // a new container for it
 )
 
-// kinds lists all kinds of faults. A plan has each once.
+// kinds lists the kinds of faults that a plan has once each.
 var kinds = []kind{killPrimary, pausePrimary, cutPrimary, setPrimary, pauseApp, setApp, deploy}
 
 // ofPrimary reports whether the fault needs a server.
@@ -28,12 +30,19 @@ func (k kind) ofPrimary() bool {
 	return k == killPrimary || k == pausePrimary || k == cutPrimary || k == setPrimary
 }
 
-// A fault is one disturbance. It begins at At, counted from the first call of the applications, and ends For later.
+// A fault is one disturbance. It begins at At, counted from the first call of the applications, and ends For later; at once if For is 0.
 type fault struct {
-	Kind kind          `json:"kind"`
-	At   time.Duration `json:"at_ns"`
-	For  time.Duration `json:"for_ns"`
-	App  int           `json:"app"` // number of the application that it hits, or that stays with the primary
+	Kind   kind
+	At     time.Duration
+	For    time.Duration
+	App    int     // number of the application that it hits, or that stays with the primary
+	During []fault // faults that begin and end in its time, in order
+}
+
+// A course is the faults of a run, in order, and its time.
+type course struct {
+	faults []fault
+	length time.Duration
 }
 
 const (
@@ -48,7 +57,7 @@ const (
 )
 
 // plan returns the faults of a seed: each kind once, in an order that the seed decides. It is the same for all systems.
-func plan(seed uint64) []fault {
+func plan(seed uint64) course {
 	r := rand.New(rand.NewPCG(seed, 0))
 	faults := make([]fault, len(kinds))
 	for i, k := range r.Perm(len(kinds)) {
@@ -59,13 +68,22 @@ func plan(seed uint64) []fault {
 			App:  r.IntN(apps),
 		}
 	}
-	return faults
+	return course{faults, calm + time.Duration(len(faults))*slot}
 }
 
-// length returns the time of a run.
-func length(faults []fault) time.Duration { return calm + time.Duration(len(faults))*slot }
+// all returns the faults of a course and those during them.
+func (c course) all() []fault {
+	var all []fault
+	for _, f := range c.faults {
+		all = append(append(all, f), f.During...)
+	}
+	return all
+}
 
 // String implements [fmt.Stringer].
 func (f fault) String() string {
+	if f.For == 0 {
+		return string(f.Kind)
+	}
 	return fmt.Sprintf("%v for %v", f.Kind, f.For.Round(time.Millisecond))
 }

@@ -16,6 +16,7 @@ type system struct {
 	title    string
 	settings string // differences from the defaults
 	twins    bool   // the containers of its applications have equal MAC addresses
+	pauses   bool   // meets the faults of [pausing] instead of those of [plan]
 	version  func(ctx context.Context) (string, error)
 	// start starts the servers and returns the program of each application.
 	start func(ctx context.Context, p *play) (command func(app int) *spec, err error)
@@ -24,10 +25,18 @@ type system struct {
 // systems lists all systems in the order of the table.
 func systems(o options) []system {
 	var all []system
-	for _, some := range [][]system{redisSystems(), postgresSystems(), mariadbSystems(), etcdSystems(), goLibraries(), javaLibraries(o), snowraftSystems(o)} {
+	for _, some := range [][]system{redisSystems(), postgresSystems(), mariadbSystems(), etcdSystems(), goLibraries(), javaLibraries(o), snowraftSystems(o), pausingSystems(o)} {
 		all = append(all, some...)
 	}
 	return all
+}
+
+// course returns the faults of a seed.
+func (s system) course(seed uint64) course {
+	if s.pauses {
+		return pausing(seed)
+	}
+	return plan(seed)
 }
 
 // self is the path of this program, which Linux always knows.

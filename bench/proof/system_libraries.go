@@ -75,20 +75,19 @@ func driveUUID([]string) (source, error) {
 
 // javaLibraries are the libraries of bench/proof/java.
 func javaLibraries(o options) []system {
-	classes := filepath.Join(o.root, "bench", "proof", "java", "target", "classes")
-	lib := filepath.Join(o.root, "bench", "proof", "java", "target", "lib")
+	lib := jars(o)
 	library := func(name, title, settings, jar string) system {
 		return system{name: name, title: title, settings: settings, twins: true,
 			version: func(context.Context) (string, error) { return jarVersion(lib, jar) },
 			start: func(context.Context, *play) (func(int) *spec, error) {
-				return func(int) *spec { return java(classes+":"+lib+"/*", "Drive", name) }, nil
+				return func(int) *spec { return java(o, name) }, nil
 			}}
 	}
 	cosid := system{name: "cosid", title: "CosId, machine numbers from Redis with Sentinel", settings: "defaults (guarded for 5 minutes)",
 		version: func(context.Context) (string, error) { return jarVersion(lib, "cosid-core") },
 		start: func(ctx context.Context, p *play) (func(int) *spec, error) {
 			sentinels, err := startRedis(ctx, p, "")
-			return func(int) *spec { return java(classes+":"+lib+"/*", "Drive", "cosid", sentinels) }, err
+			return func(int) *spec { return java(o, "cosid", sentinels) }, err
 		}}
 	return []system{
 		cosid,
@@ -98,16 +97,20 @@ func javaLibraries(o options) []system {
 	}
 }
 
+// jars returns the folder of the libraries in Java.
+func jars(o options) string { return filepath.Join(o.root, "bench", "proof", "java", "target", "lib") }
+
 // java returns an application in Java. A heap of 64 MB is enough for it.
-func java(classpath string, args ...string) *spec {
-	return &spec{path: "/usr/bin/java", args: append([]string{"-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", classpath}, args...)}
+func java(o options, args ...string) *spec {
+	classes := filepath.Join(o.root, "bench", "proof", "java", "target", "classes")
+	return &spec{path: "/usr/bin/java", args: append([]string{"-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", classes + ":" + jars(o) + "/*", "Drive"}, args...)}
 }
 
 // jarVersion returns the version in the name of a jar.
 func jarVersion(folder, name string) (string, error) {
 	found, _ := filepath.Glob(filepath.Join(folder, name+"-*.jar"))
 	if len(found) != 1 {
-		return "", fmt.Errorf("%s has %d jars of %s; run \"make proof-java\"", folder, len(found), name)
+		return "", fmt.Errorf("%s has %d jars of %s; run \"make proof-clients\"", folder, len(found), name)
 	}
 	base := filepath.Base(found[0])
 	return base[len(name)+1 : len(base)-len(".jar")], nil

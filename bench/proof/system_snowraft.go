@@ -50,7 +50,7 @@ func snowraftSystems(o options) []system {
 		member("snowraft", "Snowraft, IDs by request", "defaults", client("snowraft")),
 		member("snowraft-go", "Snowraft, generator in Go", "defaults", client("snowraft-generator")),
 		member("snowraft-java", "Snowraft, generator in Java", "defaults", func(p *play, _ int) *spec {
-			return java(filepath.Join(folder, "java", "target", "classes")+":"+filepath.Join(folder, "java", "target", "lib")+"/*", "Drive", "snowraft", p.addresses(httpPort))
+			return java(o, "snowraft", p.addresses(httpPort))
 		}),
 		member("snowraft-typescript", "Snowraft, generator in TypeScript", "defaults", script("/usr/bin/node", filepath.Join(folder, "drive.mjs"))),
 		member("snowraft-python", "Snowraft, generator in Python", "defaults", script("/usr/bin/python3", filepath.Join(folder, "drive.py"))),

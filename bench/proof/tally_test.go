@@ -83,9 +83,8 @@ func TestRecountAgrees(t *testing.T) {
 func TestPlansHaveAllKinds(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
-		faults := plan(seed)
 		var found []kind
-		for i, f := range faults {
+		for i, f := range plan(seed).faults {
 			found = append(found, f.Kind)
 			if f.At != calm+time.Duration(i)*slot || f.For < least || f.For >= most || f.App < 0 || f.App >= apps {
 				t.Fatalf("seed %d: unexpected fault %+v", seed, f)
@@ -110,6 +109,35 @@ func TestSample(t *testing.T) {
 	for i, want := range map[int]column{2: {1, 0}, 3: {}, 5: {1, 1}, 8: {1, 0}, 19: {2, 2}} {
 		if got[i] != want {
 			t.Errorf("column %d is %+v, want %+v", i, got[i], want)
+		}
+	}
+}
+
+func TestPausesOutliveTheGuard(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(100) {
+		c := pausing(seed)
+		pause := c.faults[0]
+		if len(c.faults) != 1 || pause.For < 6*time.Minute || pause.At+pause.For+100*time.Second > c.length {
+			t.Fatalf("seed %d: unexpected pause %+v", seed, pause)
+		}
+		running, taken := apps, 0
+		for _, f := range pause.During {
+			switch {
+			case f.At <= pause.At || f.At >= pause.At+pause.For || f.For != 0:
+				t.Errorf("seed %d: %+v is not during the pause", seed, f)
+			case f.Kind == addApp:
+				running++
+			case f.Kind != loseApp || f.App == pause.App || f.App >= running:
+				t.Errorf("seed %d: unexpected fault %+v", seed, f)
+			}
+			if f.At > pause.At+5*time.Minute {
+				taken++
+			}
+		}
+		// One of eight machine numbers is unused then. The others take those of the first three applications.
+		if taken != 1+apps || len(pause.During)-taken != 4 {
+			t.Errorf("seed %d: %d applications start, %d of them after the paused one lost its machine number", seed, len(pause.During), taken)
 		}
 	}
 }

@@ -8,8 +8,11 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongSupplier;
+import me.ahoo.cosid.CosId;
 import me.ahoo.cosid.machine.ClockBackwardsSynchronizer;
 import me.ahoo.cosid.machine.DefaultMachineIdGuarder;
 import me.ahoo.cosid.machine.InstanceId;
@@ -22,19 +25,26 @@ import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
-/** Calls a library until the process is killed, and prints a line for each call: Drive LIBRARY [ADDRESSES]. */
+/**
+ * Calls a library until the process is killed, and prints a line for each call: Drive [bursts] LIBRARY [ADDRESSES [MACHINE_BITS
+ * SEQUENCE_BITS]]. With bursts, it makes as many calls, several at once and at random moments.
+ */
 public final class Drive {
 	private static final long PACE_NANOS = 2_000_000;
+	private static final int BURST = 20; // calls at once
 
 	private Drive() {}
 
-	/** A generator of CosId whose machine number Redis distributes and guards, put together as cosid-spring-boot-starter does by default. */
-	private static LongSupplier cosid(String[] sentinels) {
+	/**
+	 * A generator of CosId whose machine number Redis distributes and guards, put together as cosid-spring-boot-starter does by default
+	 * with IN_MEMORY.
+	 */
+	private static LongSupplier cosid(String[] sentinels, MachineStateStorage states, int machineBits, int sequenceBits) {
 		LettuceConnectionFactory connections = new LettuceConnectionFactory(new RedisSentinelConfiguration("mymaster", Set.of(sentinels)));
 		connections.afterPropertiesSet();
 		connections.start();
 		MachineIdDistributor distributor = new SpringRedisMachineIdDistributor(
-			new StringRedisTemplate(connections), MachineStateStorage.LOCAL, ClockBackwardsSynchronizer.DEFAULT);
+			new StringRedisTemplate(connections), states, ClockBackwardsSynchronizer.DEFAULT);
 		Duration guarded = Duration.ofMinutes(5);
 		String host;
 		try {
@@ -44,13 +54,25 @@ public final class Drive {
 		}
 		InstanceId instance = InstanceId.of(host, (int) ProcessHandle.current().pid(), false);
 		DefaultMachineIdGuarder guarder = new DefaultMachineIdGuarder(distributor, guarded);
-		int machine = distributor.distribute("shop", MillisecondSnowflakeId.DEFAULT_MACHINE_BIT, instance, guarded).getMachineId();
+		int machine = distributor.distribute("shop", machineBits, instance, guarded).getMachineId();
 		guarder.register("shop", instance);
 		guarder.start();
-		return new ClockSyncSnowflakeId(new MillisecondSnowflakeId(machine))::generate;
+		return new ClockSyncSnowflakeId(new MillisecondSnowflakeId(CosId.COSID_EPOCH, MillisecondSnowflakeId.DEFAULT_TIMESTAMP_BIT,
+			machineBits, sequenceBits, machine, MillisecondSnowflakeId.DEFAULT_SEQUENCE_RESET_THRESHOLD))::generate;
 	}
 
-	public static void main(String[] args) throws InterruptedException {
+	/** Returns the line of a call. */
+	private static String call(LongSupplier next) {
+		try {
+			return "=" + next.getAsLong() + "\n";
+		} catch (RuntimeException e) {
+			return "!" + String.valueOf(e.getMessage()).replace('\n', ' ') + "\n";
+		}
+	}
+
+	public static void main(String[] all) throws InterruptedException {
+		boolean bursts = all[0].equals("bursts");
+		String[] args = Arrays.copyOfRange(all, bursts ? 1 : 0, all.length);
 		LongSupplier next = switch (args[0]) {
 			case "mybatis-plus" -> new Sequence(null)::nextId;
 			case "hutool" -> new Snowflake()::nextId;
@@ -58,7 +80,9 @@ public final class Drive {
 				TsidFactory factory = new TsidFactory();
 				yield () -> factory.create().toLong();
 			}
-			case "cosid" -> cosid(args[1].split(","));
+			case "cosid" -> cosid(args[1].split(","), MachineStateStorage.LOCAL,
+				MillisecondSnowflakeId.DEFAULT_MACHINE_BIT, MillisecondSnowflakeId.DEFAULT_SEQUENCE_BIT);
+			case "cosid-memory" -> cosid(args[1].split(","), MachineStateStorage.IN_MEMORY, Integer.parseInt(args[2]), Integer.parseInt(args[3]));
 			case "snowraft" -> {
 				Generator generator = SnowraftClient.connect(args[1].split(",")).generator();
 				yield generator::next;
@@ -68,12 +92,14 @@ public final class Drive {
 		PrintStream out = new PrintStream(System.out, true);
 		while (true) {
 			long began = System.nanoTime();
-			try {
-				out.println("=" + next.getAsLong());
-			} catch (RuntimeException e) {
-				out.println("!" + String.valueOf(e.getMessage()).replace('\n', ' '));
+			int calls = bursts ? BURST : 1;
+			StringBuilder lines = new StringBuilder();
+			for (int i = 0; i < calls; i++) {
+				lines.append(call(next));
 			}
-			long left = PACE_NANOS - (System.nanoTime() - began);
+			out.print(lines);
+			double turns = bursts ? -Math.log(1 - ThreadLocalRandom.current().nextDouble()) : 1; // mean 1
+			long left = (long) (turns * calls * PACE_NANOS) - (System.nanoTime() - began);
 			if (left > 0) {
 				Thread.sleep(left / 1_000_000, (int) (left % 1_000_000));
 			}
