@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.snowraft.client.ClientBuilder;
 import io.snowraft.client.Reason;
+import io.snowraft.client.SequenceSpec;
 import io.snowraft.client.SnowraftClient;
 import io.snowraft.client.SnowraftException;
 import io.snowraft.test.FakeCluster;
@@ -103,7 +104,7 @@ class PinnedClientTest {
     void securedPortForGrpcIsNamedAtOnce() throws Exception {
         try (FakeMember port = new FakeMember(TlsPort.open("pinned", new AtomicReference<>()), r -> null); // selects no protocol of HTTP/1.1
                 SnowraftClient client = builder(port).token(token(pin("pinned"))).build()) {
-            SnowraftException e = assertThrows(SnowraftException.class, client::nextId);
+            SnowraftException e = assertThrows(SnowraftException.class, () -> client.createSequence("s", SequenceSpec.of()));
             assertEquals("snowraft: " + port.address() + ": the port speaks gRPC; use the port for HTTP, 7701 by default [UNAVAILABLE]",
                     e.getMessage());
             assertFalse(e.retry() || e.unknown());
