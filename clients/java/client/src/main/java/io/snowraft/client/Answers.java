@@ -40,7 +40,7 @@ final class Answers {
     }
 
     static SnowraftException malformed(String what) {
-        return new SnowraftException(Reason.MALFORMED_ANSWER, Reason.MALFORMED_ANSWER.name(), "invalid answer of a member: " + what
+        return SnowraftException.of(Reason.MALFORMED_ANSWER, Reason.MALFORMED_ANSWER.name(), "invalid answer of a member: " + what
                 + "; discarded, please report it with the versions of client and member", "", Duration.ZERO, false, true, null);
     }
 

@@ -181,9 +181,8 @@ public final class Blocks implements Suspendable {
                     throw failure.copy();
                 }
                 if (!requesting && begun - mine + 1 >= MAX_SHORT) {
-                    throw new SnowraftException(Reason.SEQUENCE_CHANGED, Reason.SEQUENCE_CHANGED.name(), "sequence \"" + sequence
-                            + "\": the granted blocks are outdated or have fewer numbers than one call requested; try again with fewer", "",
-                            Duration.ZERO, true, false, null);
+                    throw SnowraftException.unsent(Reason.SEQUENCE_CHANGED, "sequence \"" + sequence
+                            + "\": the granted blocks are outdated or have fewer numbers than one call requested; try again with fewer");
                 }
                 if (deadline.passed()) {
                     throw SnowraftException.unsent(Reason.TIMEOUT, "no block of sequence \"" + sequence + "\" in time");

@@ -157,7 +157,7 @@ public final class Buffer implements Suspendable {
             return null;
         }
         String text = "the buffer is empty" + (problem == null ? "" : " and the cluster returned no IDs: " + problem.text());
-        return new SnowraftException(Reason.EMPTY, Reason.EMPTY.name(), text, "", Duration.ZERO, true, false, problem);
+        return SnowraftException.of(Reason.EMPTY, Reason.EMPTY.name(), text, "", Duration.ZERO, true, false, problem);
     }
 
     /** Starts to fill the buffer in the background, unless a fill is in progress. */

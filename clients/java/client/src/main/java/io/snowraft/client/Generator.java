@@ -222,8 +222,7 @@ public final class Generator implements Suspendable {
             return problem;
         }
         String text = "no window was granted yet" + (problem == null ? "" : ": " + problem.text());
-        return new SnowraftException(Reason.WINDOW_ENDED, Reason.WINDOW_ENDED.name(), text, "", Duration.ofMillis(500), true,
-                false, null);
+        return SnowraftException.unsent(Reason.WINDOW_ENDED, text, Duration.ofMillis(500));
     }
 
     /** Returns why no ID could be issued within a tick; empty if one could. It issues none, and does not wait. */

@@ -88,7 +88,7 @@ final class Shared<R> {
 
     /** Returns the error of a caller that leaves a call. The calls that are shared may be repeated without harm. */
     private static SnowraftException unanswered(Reason reason, String message) {
-        return new SnowraftException(reason, reason.name(), message, "", Duration.ZERO, reason.byMethod(), true, null);
+        return SnowraftException.of(reason, reason.name(), message, "", Duration.ZERO, reason.byMethod(), true, null);
     }
 
     private Part<R> failed(Batch<R> batch, Throwable cause, int count, long after) {

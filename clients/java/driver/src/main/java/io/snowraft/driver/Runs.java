@@ -101,7 +101,7 @@ final class Runs {
         }
     }
 
-    /** Issues one ID. After an error that does not say retry, the run ends. */
+    /** Issues one ID. After an error that is not repeatable, the run ends. */
     private static void issue(LongSupplier source, DataOutputStream out, AtomicLong left, AtomicBoolean stop, Map<String, Long> errors,
             AtomicReference<SnowraftException> last) throws IOException {
         try {
@@ -110,7 +110,7 @@ final class Runs {
             left.incrementAndGet();
             errors.merge(e.reason().name(), 1L, Long::sum);
             last.set(e);
-            if (!e.retry()) {
+            if (!(e instanceof SnowraftException.Repeatable)) {
                 stop.set(true);
             }
             LockSupport.parkNanos(1_000_000); // a refusal without a wait must not fill the processor

@@ -120,6 +120,6 @@ final class Tries {
         }
         String name = reason == f.reason() ? f.reasonName() : reason.name();
         boolean retry = reason == f.reason() ? f.repeatable(harmless) : harmless && reason.byMethod();
-        return new SnowraftException(reason, name, text, f.member(), f.retryAfter(), retry && (harmless || !unknown), unknown, null);
+        return SnowraftException.of(reason, name, text, f.member(), f.retryAfter(), retry && (harmless || !unknown), unknown, null);
     }
 }

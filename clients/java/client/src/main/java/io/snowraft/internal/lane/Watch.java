@@ -125,8 +125,7 @@ final class Watch {
     }
 
     static SnowraftException error(Reason reason, String message, long retryMillis) {
-        return new SnowraftException(reason, reason.name(), message, "", Duration.ofMillis(retryMillis),
-                reason.undone(), false, null);
+        return SnowraftException.unsent(reason, message, Duration.ofMillis(retryMillis));
     }
 
     /** Sets the bounds of {@link #fine}. Requires the lock. */

@@ -34,6 +34,8 @@ class ErrorVectorsTest {
             SnowraftException e = tries.failed(null);
             assertEquals(want.bool("again") + " " + want.bool("retry") + " " + want.bool("unknown"),
                     tries.again(failure, true) + " " + e.retry() + " " + e.unknown(), about + ", " + kind.getKey());
+            assertEquals(want.bool("retry") ? SnowraftException.Repeatable.class
+                    : want.bool("unknown") ? SnowraftException.OutcomeUnknown.class : SnowraftException.Refused.class, e.getClass());
         }
     }
 

@@ -211,9 +211,9 @@ class WindowVectorsTest {
                 assertNotNull(answer);
                 if (answer.has("error")) {
                     Reason reason = Reason.of(answer.string("error"));
-                    throw new SnowraftException(reason, reason.name(), reason.name(), "", Duration.ZERO, false, false, null);
+                    throw SnowraftException.of(reason, reason.name(), reason.name(), "", Duration.ZERO, false, false, null);
                 } else if (answer.bool("lost")) {
-                    throw new SnowraftException(Reason.TIMEOUT, "TIMEOUT", "no answer in time", "", Duration.ZERO, false, true, null);
+                    throw SnowraftException.of(Reason.TIMEOUT, "TIMEOUT", "no answer in time", "", Duration.ZERO, false, true, null);
                 }
                 JsonObject g = answer.object("grant");
                 return new Grant(g.uint64("worker"), g.uint64("token"), g.int64("fromTick"), g.int64("untilTick"), g.int64("observedClockAtMs"),
