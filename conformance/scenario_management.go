@@ -39,6 +39,10 @@ func manages(p *player) error {
 		func() error { return m.issues(2, 4999, "B-%05d") }, // a change may skip numbers
 		func() error { return m.shows("set_next", args{"next": set.Next}, set) },
 		func() error { return m.issues(5000, 5000, "B-%05d") },
+		func() error { return m.decodes("B-05000", "5000", "granted") },
+		func() error { return m.decodes("A-1", "1", "granted") }, // the earlier format
+		func() error { return m.decodes("B-07000", "7000", "not-granted") },
+		func() error { return m.refuses("decode_text", args{"text": "C-1"}, "INVALID_ARGUMENT") },
 		func() error { return m.refuses("set_next", args{"next": "10"}, "WOULD_REPEAT") },
 		m.listed,
 		func() error { return m.do("delete", args{}, nil) },
@@ -102,6 +106,18 @@ func (m managed) issues(least, most int64, format string) error {
 	first, err := strconv.ParseInt(n.First, 10, 64)
 	if err != nil || first < least || first > most || !slices.Equal(n.Texts, []string{fmt.Sprintf(format, first)}) {
 		return fmt.Errorf("number %+v, want one from %d to %d as %s: %w", n, least, most, format, err)
+	}
+	return nil
+}
+
+// decodes checks the number of a text.
+func (m managed) decodes(text, number, state string) error {
+	var got struct {
+		Number string `json:"number"`
+		State  string `json:"state"`
+	}
+	if err := m.do("decode_text", args{"text": text}, &got); err != nil || got.Number != number || got.State != state {
+		return errors.Join(err, fmt.Errorf("text %s is %+v, want %s, %s", text, got, number, state))
 	}
 	return nil
 }

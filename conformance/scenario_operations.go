@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -51,10 +52,23 @@ func operations(_ context.Context, p *player) error {
 }
 
 func direct(p *player) error {
+	var greatest uint64
 	for _, count := range []int{1, 100, 5000} {
-		if _, err := p.take("ids", args{"client": "c"}, count); err != nil {
+		all, err := p.take("ids", args{"client": "c"}, count)
+		if err != nil {
 			return err
 		}
+		greatest = max(greatest, slices.Max(all))
+	}
+	for range 20 {
+		all, err := p.take("ids", args{"client": "c", "after": strconv.FormatUint(greatest, 10)}, 1)
+		if err != nil {
+			return err
+		}
+		if all[0] <= greatest {
+			return fmt.Errorf("ID %d after %d", all[0], greatest)
+		}
+		greatest = all[0]
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ func (d *driver) perform(r request) (any, error) {
 		return d.take(ctx, a)
 	case "create":
 		return struct{}{}, d.create(ctx, a)
-	case "sequence", "update", "delete", "list", "last", "set_next":
+	case "sequence", "update", "delete", "list", "last", "set_next", "decode_text":
 		return d.manage(ctx, r.Op, a)
 	case "create_layout", "layout":
 		return d.layout(ctx, r.Op, a)
@@ -305,6 +305,10 @@ func (d *driver) ids(ctx context.Context, a params) (any, error) {
 	c, err := find(d, d.clients, a.Client)
 	if err != nil {
 		return nil, err
+	}
+	if a.After > 0 {
+		all, err := c.IDs(layoutOf(a)).Session(a.After).Append(ctx, nil, a.Count)
+		return idList{texts(all)}, err
 	}
 	all, err := c.IDs(layoutOf(a)).Append(ctx, nil, a.Count)
 	return idList{texts(all)}, err

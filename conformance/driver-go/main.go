@@ -25,6 +25,7 @@ type params struct {
 	TimeoutMs  int64    `json:"timeout_ms"`
 	Layout     string   `json:"layout"`
 	Count      int      `json:"count"`
+	After      int64    `json:"after,string"`
 	Generator  string   `json:"generator"`
 	Lanes      int      `json:"lanes"`
 	ReadyMs    int64    `json:"ready_ms"`
@@ -49,6 +50,7 @@ type params struct {
 	Void       []string `json:"void"`
 	Prefix     string   `json:"prefix"`
 	Next       int64    `json:"next,string"`
+	Text       string   `json:"text"`
 	Fields     string   `json:"fields"`
 	EpochMs    int64    `json:"epoch_ms"`
 	Blocks     string   `json:"blocks"`

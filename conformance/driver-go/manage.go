@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/snowflake"
@@ -38,6 +39,13 @@ func (d *driver) manage(ctx context.Context, op string, a params) (any, error) {
 			return struct{}{}, err
 		}
 		return map[string]string{"last": strconv.FormatInt(last, 10)}, nil
+	case "decode_text":
+		decoded, err := c.Sequence(a.Sequence).Decode(ctx, a.Text)
+		if err != nil {
+			return nil, err
+		}
+		state := strings.ReplaceAll(decoded.State.String(), " ", "-")
+		return map[string]string{"number": strconv.FormatInt(decoded.Number, 10), "state": state}, nil
 	default:
 		names := []string{}
 		for s, err := range c.ListSequences(ctx, a.Prefix) {

@@ -91,7 +91,8 @@ class Operations:
 
     def op_ids(self, args: dict[str, Any]) -> Any:
         client = self._clients.get(args["client"])
-        return {"ids": texts(self._do(client.ids(args["count"], args.get("layout", "default"))))}
+        after = int(args.get("after", "0"))
+        return {"ids": texts(self._do(client.ids(args["count"], args.get("layout", "default"), after=after)))}
 
     def op_uuids(self, args: dict[str, Any]) -> Any:
         return {"uuids": texts(self._do(self._clients.get(args["client"]).uuids(args["count"])))}
@@ -180,6 +181,10 @@ class Operations:
     def op_last(self, args: dict[str, Any]) -> Any:
         last = self._do(self._clients.get(args["client"]).sequence(args["sequence"]).last())
         return {} if last is None else {"last": str(last)}
+
+    def op_decode_text(self, args: dict[str, Any]) -> Any:
+        decoded = self._do(self._sequence(args).decode(args["text"]))
+        return {"number": str(decoded.number), "state": decoded.state}
 
     def op_create_layout(self, args: dict[str, Any]) -> Any:
         layout = Layout(args["fields"], name=args["layout"], epoch_ms=args["epoch_ms"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from typing import Any
 
@@ -14,13 +15,32 @@ from test_buffer import Source
 from test_calls import HOSTILE, UNREQUESTED, numbers
 from test_generator import Cluster
 
-from snowraft import Batch, Hooks, SnowraftError
+import snowraft
+from snowraft import Batch, Hooks, SnowraftError, aio
 from snowraft.aio import Client
 from snowraft.aio._transport import _unread
 
 
 def run(coroutine: Any) -> Any:
     return asyncio.run(coroutine)
+
+
+def parameters(function: Any) -> dict[str, tuple[Any, Any]]:
+    return {p.name: (p.kind, p.default) for p in inspect.signature(function).parameters.values()}
+
+
+OF_THREADS = {"generator": "lazy", "buffer": "no_wait"}  # options that asyncio does not need
+
+
+@pytest.mark.parametrize("name", ["Client", "Sequence"])
+def test_calls_of_both_clients_agree(name: str) -> None:
+    theirs, ours = getattr(snowraft, name), getattr(aio, name)
+    calls = [call for call in vars(theirs) if not call.startswith("_")]
+    assert calls
+    for call in [*calls, "__init__"]:
+        expected = parameters(getattr(theirs, call))
+        expected.pop(OF_THREADS.get(call, ""), None)
+        assert parameters(getattr(ours, call)) == expected, call
 
 
 def test_concurrent_tasks_share_calls() -> None:
@@ -46,7 +66,7 @@ def test_call_in_flight_takes_no_more_tasks() -> None:
 
     def answer(call: Call) -> Any:
         value = next(first)
-        gate.wait(10)
+        gate.wait(300)
         return numbers(value, call.body["count"])
 
     async def main(member: Member) -> list[int]:

@@ -192,7 +192,7 @@ def test_call_in_flight_takes_no_more_callers() -> None:
 
     def answer(call: Call) -> Any:
         value = next(first)
-        gate.wait(10)
+        gate.wait(300)
         return numbers(value, call.body["count"])
 
     with Member(answer) as member, Client(member.address) as client:

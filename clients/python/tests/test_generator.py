@@ -35,6 +35,7 @@ class Cluster:
         self.window_ms = 600_000
         self.replies: list[Any] = []  # for the next requests for windows: "lost", "late", or an answer
         self.grants: list[dict[str, str]] = []
+        self.held: dict[str, dict[str, str]] = {}  # the last grant of each token
         self.extensions: dict[str, dict[str, str]] = {}  # by extension ID
         self.token = 0
         self.released: list[dict[str, Any]] = []
@@ -59,10 +60,10 @@ class Cluster:
         if call.path == "/v1/workers:extend":
             grant = self.extensions.get(call.body["extensionId"])
             if grant is None:
-                if call.body["untilTick"] != self.grants[-1]["untilTick"]:
+                held = self.held[call.body["token"]]
+                if call.body["untilTick"] != held["untilTick"]:
                     return refuse("WINDOW_MISMATCH", 10, 409)
-                until = int(call.body["untilTick"]) + self.window_ms
-                grant = self.grant(int(call.body["token"]), int(self.grants[-1]["fromTick"]), until)
+                grant = self.grant(int(held["token"]), int(held["fromTick"]), int(held["untilTick"]) + self.window_ms)
                 self.extensions[call.body["extensionId"]] = grant
             return self.reply(call, grant)
         return self.status or refuse("PERMISSION_DENIED", 7, 403)
@@ -77,6 +78,7 @@ class Cluster:
             "maxWindowMs": "600000",
         }
         self.grants.append(grant)
+        self.held[grant["token"]] = grant
         return grant
 
     def reply(self, call: Call, grant: dict[str, str]) -> Any:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 from fake import Member, one_id
-from kit import FakeClock, eventually
+from kit import eventually
 from test_blocks import Counter
 from test_buffer import Source
 from test_calls import reason
@@ -73,7 +73,7 @@ def test_generator_that_did_not_start_is_forgotten(cluster: Cluster, name: str) 
 
 
 def test_lanes_open_when_threads_start(cluster: Cluster) -> None:
-    client, generator = open_generator(cluster, FakeClock(), lazy=True, lanes=3)
+    client, generator = open_generator(cluster, lazy=True, lanes=3)
     with client:
         with no_thread("lane-1") as refusals:
             generator.next()  # from the first lane

@@ -94,7 +94,13 @@ export const ops = {
     return { used: `${heapUsed + external}` };
   },
 
-  ids: async (args) => ({ ids: (await find(clients, args.client).ids(args.count, layered(args))).map(String) }),
+  ids: async (args) => {
+    const client = find(clients, args.client);
+    const after = big(args.after);
+    const ids = after === undefined
+      ? client.ids(args.count, layered(args)) : client.session({ ...layered(args), after }).batch(args.count);
+    return { ids: (await ids).map(String) };
+  },
   uuids: async (args) => ({ uuids: await find(clients, args.client).uuids(args.count, layered(args)) }),
 
   generator: async (args) => {
@@ -152,6 +158,10 @@ export const ops = {
   delete: async (args) => {
     await find(clients, args.client).deleteSequence(args.sequence);
     return {};
+  },
+  decode_text: async (args) => {
+    const { number, state } = await find(clients, args.client).sequence(args.sequence).decode(args.text);
+    return { number: `${number}`, state };
   },
   list: async (args) => ({ names: (await find(clients, args.client).listSequences(args.prefix)).map((s) => s.name) }),
   last: async (args) => ({ last: textOf(await find(clients, args.client).sequence(args.sequence).last()) }),

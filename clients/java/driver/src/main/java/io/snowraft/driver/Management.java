@@ -1,10 +1,12 @@
 package io.snowraft.driver;
 
+import io.snowraft.client.DecodedText;
 import io.snowraft.client.SequenceInfo;
 import io.snowraft.client.SequenceSpec;
 import io.snowraft.client.SnowraftClient;
 import io.snowraft.layout.Layout;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.stream.Collectors;
@@ -22,6 +24,10 @@ final class Management {
                 return info(client.updateSequence(args.text("sequence"), SequenceSpec.of().format(args.text("format")), OptionalLong.empty(), false));
             case "set_next":
                 return info(client.sequence(args.text("sequence")).setNext(args.number("next", 0), false));
+            case "decode_text":
+                DecodedText decoded = client.sequence(args.text("sequence")).decode(args.text("text"));
+                String state = decoded.state().name().toLowerCase(Locale.ROOT).replace('_', '-');
+                return Map.of("number", Long.toString(decoded.number()), "state", state);
             case "delete":
                 client.deleteSequence(args.text("sequence"));
                 return Map.of();

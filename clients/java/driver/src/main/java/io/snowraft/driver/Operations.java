@@ -6,6 +6,7 @@ import io.snowraft.client.ClientBuilder;
 import io.snowraft.client.Generator;
 import io.snowraft.client.GeneratorOptions;
 import io.snowraft.client.BufferOptions;
+import io.snowraft.client.Ids;
 import io.snowraft.client.LaneStatus;
 import io.snowraft.client.NumberPeriod;
 import io.snowraft.client.Numbers;
@@ -44,7 +45,7 @@ final class Operations {
             case "open" -> answer.put("ok", open(args));
             case "close" -> answer.put("ok", close(args));
             case "memory" -> answer.put("ok", memory());
-            case "ids" -> answer.put("ok", Map.of("ids", texts(client(args).ids(args.text("layout", "default")).next(args.count("count", 1)))));
+            case "ids" -> answer.put("ok", ids(args));
             case "uuids" -> answer.put("ok", Map.of("uuids", client(args).ids("default").uuids(args.count("count", 1)).stream().map(UUID::toString).toList()));
             case "generator" -> answer.put("ok", generator(args));
             case "ready" -> {
@@ -56,7 +57,7 @@ final class Operations {
             case "buffer" -> answer.put("ok", buffer(args));
             case "take" -> take(args, answer);
             case "create" -> answer.put("ok", create(args));
-            case "sequence", "update", "set_next", "delete", "list", "last", "create_layout", "layout" ->
+            case "sequence", "update", "set_next", "decode_text", "delete", "list", "last", "create_layout", "layout" ->
                 answer.put("ok", Management.perform(op, client(args), args));
             case "reserve", "confirm", "void", "reconcile" ->
                 answer.put("ok", Documents.perform(op, client(args).sequence(args.text("sequence")), args));
@@ -143,6 +144,12 @@ final class Operations {
             throw new IllegalArgumentException("unknown " + kind + " \"" + args.text(kind) + "\"");
         }
         return object;
+    }
+
+    private Map<String, Object> ids(Args args) {
+        Ids ids = client(args).ids(args.text("layout", "default"));
+        int count = args.count("count", 1);
+        return Map.of("ids", texts(args.has("after") ? LongStream.generate(ids.session(args.number("after", 0))::next).limit(count).toArray() : ids.next(count)));
     }
 
     private Map<String, Object> generator(Args args) {
