@@ -34,6 +34,8 @@ func (l link) Invoke(ctx context.Context, method string, req, reply any, opts ..
 // linkError returns the error of the domain for a failed request. sent reports whether the request was sent.
 func linkError(err error, sent bool) error {
 	switch e := wire.FromMember(err); {
+	case e.Code == codes.Unimplemented && e.Reason == "":
+		return rpc.NewError(rpc.VersionTooLow, "another member's program is too old for this call; upgrade all members, see \"snowraft upgrade\"")
 	case e.Code != codes.Unavailable || e.Reason != "":
 		return e
 	case !sent:

@@ -32,7 +32,8 @@ func (b *breaking) SetNext(ctx context.Context, _ *snowraftv1.SetNextRequest) (*
 	return nil, ctx.Err()
 }
 
-// A request that was not sent to the leader fails with NO_LEADER. The outcome of a request that may have arrived is unknown.
+// A request that was not sent to the leader fails with NO_LEADER. The outcome of a request that may have arrived is unknown. A leader of
+// an earlier version says that it does not know the call.
 func TestUnsentRequestIsNotUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -51,6 +52,11 @@ func TestUnsentRequestIsNotUnknownOutcome(t *testing.T) {
 	ctx := t.Context()
 	call := func() error {
 		return conn.Invoke(ctx, snowraftv1.SequenceService_SetNext_FullMethodName, &snowraftv1.SetNextRequest{}, &snowraftv1.SetNextResponse{})
+	}
+	// A call that the leader's program does not know names the upgrade.
+	err = conn.Invoke(ctx, snowraftv1.TemplateService_CreateTemplate_FullMethodName, &snowraftv1.CreateTemplateRequest{}, &snowraftv1.CreateTemplateResponse{})
+	if e := rpc.FromError(err); e.Reason != rpc.VersionTooLow || !strings.Contains(err.Error(), "snowraft upgrade") {
+		t.Errorf("call that the leader does not know: %v", err)
 	}
 	err = call()
 	if e := rpc.FromError(err); e.Reason != rpc.CommitUnknown || e.Code != codes.Unknown || !errors.Is(err, cluster.ErrUnknownOutcome) {
@@ -93,7 +99,7 @@ func TestReplacedMemberIsReachedAtItsAddress(t *testing.T) {
 		s := grpc.NewServer(grpc.Creds(credentials.NewTLS(tls)))
 		go func() { _ = s.Serve(l) }()
 		err = p.Invoke(t.Context(), cluster.Member{ID: id, API: address}, "/no.Service/Method", &snowraftv1.SetNextRequest{}, &snowraftv1.SetNextResponse{})
-		if e := rpc.FromError(err); e.Code != codes.Unimplemented {
+		if e := rpc.FromError(err); e.Reason != rpc.VersionTooLow {
 			t.Errorf("request to the %s member at the address: %v, want an answer", id, err)
 		}
 		s.Stop()
