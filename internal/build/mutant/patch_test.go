@@ -54,15 +54,17 @@ func TestPatchesApply(t *testing.T) {
 	}
 }
 
-// TestOtherPatchesApply does the same for the patch of the next version, whose package builds on this one.
+// TestOtherPatchesApply does the same for the patches of other versions, whose packages build on this one.
 func TestOtherPatchesApply(t *testing.T) {
 	t.Parallel()
-	p, err := Read(root, "internal/test/nextversion/next.patch")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Overlay(t.Context(), root, t.TempDir(), p); err != nil {
-		t.Error(err)
+	for _, path := range []string{"internal/test/nextversion/next.patch", "internal/test/earlierversion/earlier.patch"} {
+		p, err := Read(root, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Overlay(t.Context(), root, t.TempDir(), p); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

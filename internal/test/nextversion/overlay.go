@@ -11,7 +11,6 @@ package nextversion
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/snowraft/snowraft/internal/build/mutant"
@@ -46,20 +45,5 @@ func Overlay(ctx context.Context, root, dir string, bugs ...mutant.Patch) (strin
 
 // Build builds a main package of the next version, given by its path in this module, with more flags of go build.
 func Build(ctx context.Context, to, pkg string, flags ...string) error {
-	root, err := mutant.Root(ctx)
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "snowraft-next-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // temporary
-	overlay, err := Overlay(ctx, root, dir)
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build", "-overlay", overlay, "-o", to}, flags...), pkg)...) //nolint:gosec // a package of this module
-	cmd.Dir, cmd.Stderr = root, os.Stderr
-	return cmd.Run()
+	return mutant.Build(ctx, to, pkg, func(ctx context.Context, root, dir string) (string, error) { return Overlay(ctx, root, dir) }, flags...)
 }

@@ -34,20 +34,23 @@ var buildNext = sync.OnceValues(func() (string, error) {
 // mixed is a cluster whose members run two versions of the program, under load.
 type mixed struct {
 	t       *testing.T
-	next    string // path of the next version of the program
+	next    string // path of the newer version of the program
 	members []*member
 	ledger  *ledger
 	ids     *load
 	numbers *numbering
 }
 
-// startMixed starts three members of the version under test, and clients.
-func startMixed(t *testing.T) *mixed {
-	next, err := buildNext()
-	if err != nil {
-		t.Fatal(err)
+// startMixed starts three members of the older of two versions, and clients.
+func startMixed(t *testing.T, older, newer string) *mixed {
+	x := &mixed{t: t, next: newer, members: newCluster(t, 3, "--initial-upgrades", "manual"), ledger: newLedger()}
+	for _, m := range x.members {
+		m.program = older
+		m.start()
 	}
-	x := &mixed{t: t, next: next, members: startCluster(t, 3, "--initial-upgrades", "manual"), ledger: newLedger()}
+	for _, m := range x.members {
+		m.untilIssues()
+	}
 	x.numbers = newNumbering(t, x.members, &snowraftv1.Sequence{Name: "strict", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT})
 	x.numbers.clients(6, 2)
 	x.ids = newLoad(t, x.ledger)
@@ -74,10 +77,7 @@ func (x *mixed) swap(m *member, program string, knows uint32) {
 func (x *mixed) lead(version uint32) {
 	x.t.Helper()
 	for _, m := range x.members {
-		until(x.t, m.name+" leads", func() bool {
-			_, _ = x.members[0].cluster.TransferLeadership(x.t.Context(), &snowraftv1.TransferLeadershipRequest{Member: m.name})
-			return leader(x.t, x.members) == m
-		})
+		x.transfer(m)
 		x.numbers.untilNext(x.t, x.members...)
 		for _, o := range x.members {
 			until(x.t, o.name+" issues IDs", func() bool { return x.ledger.ask(o, 100) == nil })
@@ -86,6 +86,15 @@ func (x *mixed) lead(version uint32) {
 			}
 		}
 	}
+}
+
+// transfer makes a member the leader.
+func (x *mixed) transfer(m *member) {
+	x.t.Helper()
+	until(x.t, m.name+" leads", func() bool {
+		_, _ = x.members[0].cluster.TransferLeadership(x.t.Context(), &snowraftv1.TransferLeadershipRequest{Member: m.name})
+		return leader(x.t, x.members) == m
+	})
 }
 
 // grow makes the log so long that the members take a snapshot. written waits until each of them has a snapshot of an index that
@@ -141,7 +150,11 @@ func (x *mixed) run(program string, args ...string) (stdout, stderr string, code
 // upgrade. From then on the old version refuses to start where it finds the new one, without an effect on the other members.
 func TestMixedVersions(t *testing.T) {
 	t.Parallel()
-	x := startMixed(t)
+	next, err := buildNext()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := startMixed(t, program, next)
 	old := uint32(fsm.Version)
 	x.lead(old)
 	var written func(...*member)
@@ -189,16 +202,22 @@ func TestMixedVersions(t *testing.T) {
 	written(back)
 	x.refusesToReturn(back) // to the snapshot
 
+	x.judge()
+}
+
+// judge ends the load. All IDs must be unique, all numbers in order, and all states equal.
+func (x *mixed) judge() {
+	x.t.Helper()
 	x.ids.stop()
 	x.numbers.stop()
-	report(t, "a request failed at all members", x.ids.failed(func(f failure) bool { return true }))
+	report(x.t, "a request failed at all members", x.ids.failed(func(f failure) bool { return true }))
 	if err := lincheck.CheckOrder(x.numbers.history.Calls()); err != nil {
-		t.Error(err)
+		x.t.Error(err)
 	}
-	x.ledger.checkUnique(t)
+	x.ledger.checkUnique(x.t)
 	for _, m := range x.members {
 		if strings.Contains(m.stderr.String(), "differs from the leader's") {
-			t.Errorf("the state of %s differs", m.name)
+			x.t.Errorf("the state of %s differs", m.name)
 		}
 	}
 }
