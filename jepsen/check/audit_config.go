@@ -15,6 +15,7 @@ type layoutModel struct {
 	epoch, unit int64 // Unix ms; ms per tick
 	ticks       int64 // number of ticks
 	workers     uint64
+	sequences   int64
 }
 
 // The settings of a cluster without a committed configuration, in milliseconds.
@@ -61,7 +62,9 @@ func (m *windowModel) createLayout(e *raftlog.Applied, spec *commandv1.LayoutSpe
 			l.ticks = 1 << f.GetBits()
 		case commandv1.FieldKind_FIELD_KIND_WORKER:
 			l.workers = 1 << f.GetBits()
-		case commandv1.FieldKind_FIELD_KIND_SEQUENCE, commandv1.FieldKind_FIELD_KIND_DATACENTER, commandv1.FieldKind_FIELD_KIND_UNSPECIFIED:
+		case commandv1.FieldKind_FIELD_KIND_SEQUENCE:
+			l.sequences = 1 << f.GetBits()
+		case commandv1.FieldKind_FIELD_KIND_DATACENTER, commandv1.FieldKind_FIELD_KIND_UNSPECIFIED:
 		}
 	}
 	if had, ok := m.layouts[spec.GetName()]; ok && had != l {

@@ -18,6 +18,7 @@ type windowModel struct {
 	config   *commandv1.Config // nil until set
 	observed int64             // observed clock; Unix ms
 	floor    int64             // floor of a restored cluster; Unix ms, 0 for none
+	jobs     map[raftlog.Lane]*jobModel
 }
 
 // workerModel is a worker with at least one window.
@@ -34,7 +35,7 @@ type workerModel struct {
 }
 
 func newWindowModel(v *Verdict) *windowModel {
-	return &windowModel{v: v, layouts: map[string]layoutModel{}, workers: map[raftlog.Lane]*workerModel{}, grants: map[grantKey]*grantModel{}}
+	return &windowModel{v: v, layouts: map[string]layoutModel{}, workers: map[raftlog.Lane]*workerModel{}, grants: map[grantKey]*grantModel{}, jobs: map[raftlog.Lane]*jobModel{}}
 }
 
 func (m *windowModel) take(e *raftlog.Applied) {
@@ -47,6 +48,10 @@ func (m *windowModel) take(e *raftlog.Applied) {
 		m.extend(e, body.ExtendWindow)
 	case *commandv1.Command_ReleaseWorker:
 		m.release(e, body.ReleaseWorker)
+	case *commandv1.Command_StartBackfill:
+		m.startJob(e, body.StartBackfill)
+	case *commandv1.Command_ExtendBackfill:
+		m.extendJob(e, body.ExtendBackfill)
 	case *commandv1.Command_SetConfig:
 		m.setConfig(e, body.SetConfig)
 	case *commandv1.Command_ObserveClock:
@@ -185,7 +190,7 @@ func (w *workerModel) end(until int64) {
 	w.windows[len(w.windows)-1][1] = until
 }
 
-// checkDisjoint compares the final windows of each worker.
+// checkDisjoint compares the final windows of each worker with each other and with the places of the backfill job of its number.
 func (m *windowModel) checkDisjoint() {
 	for lane, w := range m.workers {
 		end := int64(math.MinInt64)
@@ -200,4 +205,5 @@ func (m *windowModel) checkDisjoint() {
 			end = max(end, window[1])
 		}
 	}
+	m.checkPast()
 }

@@ -23,11 +23,15 @@ func (a *audit) restored(log *raftlog.Log) error {
 	return nil
 }
 
-// restored takes over the configuration, clock and floor of a restored cluster, and ends all claims to windows.
+// restored takes over the configuration, clock and floor of a restored cluster, and ends all claims to windows and
+// all backfill jobs.
 func (m *windowModel) restored(known raftlog.Beginning) {
 	m.config, m.observed, m.floor = known.Config, known.ObservedMillis, known.FloorMillis
 	for _, w := range m.workers {
 		w.released, w.earlier = true, true
+	}
+	for _, j := range m.jobs {
+		j.earlier = true
 	}
 }
 

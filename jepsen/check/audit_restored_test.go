@@ -39,6 +39,14 @@ func TestAuditOfLives(t *testing.T) {
 	resume := func(after *int64, margin uint64) (int64, *commandv1.Command, fsm.Result) {
 		return 0, &commandv1.Command{Body: &commandv1.Command_ResumeSequence{ResumeSequence: &commandv1.ResumeSequence{Name: "s", After: after, Margin: margin}}}, fsm.Result{}
 	}
+	start := func(job uint64) (int64, *commandv1.Command, fsm.Result) {
+		return 0, &commandv1.Command{Body: &commandv1.Command_StartBackfill{StartBackfill: &commandv1.StartBackfill{Layout: "tiny"}}}, fsm.Result{Backfill: fsm.Backfill{Job: job}}
+	}
+	places := func(job uint64, from, until int64, request byte) (int64, *commandv1.Command, fsm.Result) {
+		return 0, &commandv1.Command{Body: &commandv1.Command_ExtendBackfill{ExtendBackfill: &commandv1.ExtendBackfill{
+			Layout: "tiny", Job: job, FromPlace: from, UntilPlace: until, Digest: []byte{request},
+		}}}, fsm.Result{}
+	}
 	acknowledge := &commandv1.Command{Body: &commandv1.Command_AcknowledgeRestore{AcknowledgeRestore: &commandv1.AcknowledgeRestore{}}}
 	for name, c := range map[string]struct {
 		with func(add add)
@@ -50,17 +58,29 @@ func TestAuditOfLives(t *testing.T) {
 		"a new worker below the floor": {func(a add) {
 			a(acquire(60_090, fsm.Grant{Worker: 1, Token: restoredIndex + 1, From: 60_100, Until: 60_200}))
 		}, "an earlier cluster may have granted all ticks below 60101"},
-		"granted before":           {func(a add) { a(acquire(65_000, fsm.Grant{Token: restoredIndex + 1, From: 65_000, Until: 65_100})) }, "all ticks below 70100 were already granted"},
-		"after earlier grants":     {func(a add) { a(acquire(65_000, fsm.Grant{Token: restoredIndex + 1, From: 70_200, Until: 70_300})) }, ""},
-		"an earlier claim":         {func(a add) { a(65_000, extend, fsm.Result{Grant: fsm.Grant{Token: 3, From: 70_000, Until: 70_200}}) }, "which is not the present window"},
-		"a frozen sequence":        {func(a add) { a(allocate(500, false)) }, "the sequence was not resumed"},
-		"a known answer":           {func(a add) { a(allocate(0, true)) }, ""},
-		"resumed":                  {func(a add) { a(resume(new(int64(100)), 0)); a(allocate(102, false)) }, ""},
-		"resumed too low":          {func(a add) { a(resume(new(int64(100)), 0)); a(allocate(100, false)) }, "were already granted"},
-		"resumed with a margin":    {func(a add) { a(resume(new(int64(100)), 10)); a(allocate(122, false)) }, ""},
-		"resumed in the margin":    {func(a add) { a(resume(new(int64(100)), 10)); a(allocate(120, false)) }, "were already granted"},
-		"resumed by the backup":    {func(a add) { a(resume(nil, 10)); a(allocate(30, false)) }, ""},
-		"resumed beyond 64 bits":   {func(a add) { a(resume(new(int64(math.MaxInt64-1)), 10)); a(allocate(500, false)) }, "were already granted"},
+		"granted before":         {func(a add) { a(acquire(65_000, fsm.Grant{Token: restoredIndex + 1, From: 65_000, Until: 65_100})) }, "all ticks below 70100 were already granted"},
+		"after earlier grants":   {func(a add) { a(acquire(65_000, fsm.Grant{Token: restoredIndex + 1, From: 70_200, Until: 70_300})) }, ""},
+		"an earlier claim":       {func(a add) { a(65_000, extend, fsm.Result{Grant: fsm.Grant{Token: 3, From: 70_000, Until: 70_200}}) }, "which is not the present window"},
+		"a frozen sequence":      {func(a add) { a(allocate(500, false)) }, "the sequence was not resumed"},
+		"a known answer":         {func(a add) { a(allocate(0, true)) }, ""},
+		"resumed":                {func(a add) { a(resume(new(int64(100)), 0)); a(allocate(102, false)) }, ""},
+		"resumed too low":        {func(a add) { a(resume(new(int64(100)), 0)); a(allocate(100, false)) }, "were already granted"},
+		"resumed with a margin":  {func(a add) { a(resume(new(int64(100)), 10)); a(allocate(122, false)) }, ""},
+		"resumed in the margin":  {func(a add) { a(resume(new(int64(100)), 10)); a(allocate(120, false)) }, "were already granted"},
+		"resumed by the backup":  {func(a add) { a(resume(nil, 10)); a(allocate(30, false)) }, ""},
+		"resumed beyond 64 bits": {func(a add) { a(resume(new(int64(math.MaxInt64-1)), 10)); a(allocate(500, false)) }, "were already granted"},
+		"a new job":              {func(a add) { a(start(1)) }, ""},
+		"a job started before":   {func(a add) { a(start(0)) }, "starts backfill job 0 of layout \"tiny\", which was started before"},
+		"a job started twice":    {func(a add) { a(start(1)); a(start(1)) }, "starts backfill job 1 of layout \"tiny\", which was started before"},
+		"an earlier job":         {func(a add) { a(places(0, 100, 200, 2)) }, "which this cluster did not start"},
+		"places":                 {func(a add) { a(start(1)); a(places(1, 0, 50, 1)); a(places(1, 50, 60, 2)) }, ""},
+		"repeated places":        {func(a add) { a(start(1)); a(places(1, 0, 50, 1)); a(places(1, 0, 50, 1)) }, ""},
+		"places twice":           {func(a add) { a(start(1)); a(places(1, 0, 50, 1)); a(places(1, 0, 50, 2)) }, "which has the places up to 50"},
+		"a window in places": {func(a add) {
+			a(acquire(60_090, fsm.Grant{Worker: 1, Token: restoredIndex + 1, From: restoredTick, Until: 60_200}))
+			a(start(1))
+			a(places(1, 0, 60_150*16, 1))
+		}, "and the backfill job of its number the places 0 to 962400"},
 		"a new name":               {func(a add) { a(create("new")) }, "the restore was not acknowledged"},
 		"a new name, acknowledged": {func(a add) { a(0, acknowledge, fsm.Result{}); a(create("new")) }, ""},
 		"a name after the backup":  {func(a add) { a(create("late")) }, "the restore was not acknowledged"},
@@ -81,6 +101,9 @@ func TestAuditOfLives(t *testing.T) {
 			add(acquire(70_000, fsm.Grant{Token: 3, From: 70_000, Until: 70_100})) // clock ahead
 			add(allocate(0, false))
 			add(create("late"))
+			add(start(0))
+			add(places(0, 0, 100, 1))
+			add(start(1)) // known to no client
 
 			backup := fsm.NewState()
 			layout.Version, sequence.Version = fsm.MinVersion(layout), fsm.MinVersion(sequence)
@@ -102,6 +125,7 @@ func TestAuditOfLives(t *testing.T) {
 			a.sequences.restored(known)
 			index, a.raft = restoredIndex, newRaftAudit(v, &raftlog.Log{Base: raftlog.Snapshot{Index: restoredIndex, Term: 1}})
 			c.with(add)
+			a.windows.checkDisjoint()
 			v.Summary = "-"
 			if c.want == "" {
 				wantVerdict(t, *v, Pass, "")

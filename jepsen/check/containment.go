@@ -15,6 +15,8 @@ import (
 // returned. The committed log must have granted the window to the process that answered. Each start of a process draws
 // its own nonce. The window of a start's first ID shows the nonce of that start.
 //
+// An ID of an imported row, whose process is always unknown, lies in the places of its backfill job instead.
+//
 // Numbers of sequences must be in blocks that the log granted and that were not returned.
 //
 // Containment compares IDs of unknown processes (Start 0) with the windows only. If more than one in a hundred IDs has
@@ -56,6 +58,7 @@ const (
 	factNumbers = "numbers"
 	factWindows = "windows"
 	factUnknown = "ids_of_unknown_processes"
+	factPast    = "ids_of_the_past"
 )
 
 // mostUnknown is the divisor of the number of IDs that gives the limit of those with an unknown process.
@@ -65,6 +68,7 @@ const mostUnknown = 100
 type containment struct {
 	v       *Verdict
 	of      *Run
+	grants  *raftlog.Grants
 	windows map[raftlog.Lane][]raftlog.Window // nonempty windows, ascending
 	starts  map[uint32]identity
 	owners  map[nonce]uint32 // start of each nonce
@@ -81,6 +85,7 @@ func (c *containment) run(logs []*raftlog.Log) error {
 	if err != nil {
 		return err
 	}
+	c.grants = grants
 	c.index(grants)
 	if err := c.numbers(grants); err != nil {
 		return err
@@ -142,6 +147,10 @@ func sameLayout(a, b *snowflake.Layout) bool {
 func (c *containment) issued(l *snowflake.Layout, i *history.Issued) {
 	c.v.Facts[factRecords]++
 	c.v.Facts[factIDs] += int64(i.Count)
+	if i.Start == 0 && c.ofPast(l, i) {
+		c.v.Facts[factPast]++
+		return
+	}
 	if i.Start == 0 {
 		c.v.Facts[factUnknown] += int64(i.Count)
 	}
@@ -155,6 +164,12 @@ func (c *containment) issued(l *snowflake.Layout, i *history.Issued) {
 		}
 		c.id(l, i, i.First+n*i.Step)
 	}
+}
+
+// ofPast reports whether a range is one ID of a backfill job.
+func (c *containment) ofPast(l *snowflake.Layout, i *history.Issued) bool {
+	parts, err := l.Unpack(i.First)
+	return err == nil && i.Count == 1 && c.grants.Holds(l, parts)
 }
 
 // oneCell reports whether the IDs of a range differ only in their sequence field: the step is the layout's, and no

@@ -20,9 +20,12 @@ const workloadDocuments = "documents"
 //   - a key got another number while its first one was not void;
 //   - a reservation was both confirmed and void, or a number both taken and reserved;
 //   - a key was reported as confirmed that has no document in the database;
+//   - a new number of a reservation is in another period than the requested one;
+//   - a text was read back as another number, or as one that was not granted;
+//   - an ID of an imported row has another time or worker, or does not ascend;
 //   - at the end, a number up to the last one of a period has no fate, or its fate differs from the row in the database.
 //
-// Without the final accounts, the run is invalid.
+// Without the final accounts, the run is invalid, and so is a run in which too little happened, see documentFloors.
 func Documents(r *Run) Verdict {
 	v := newVerdict("documents")
 	if slices.Contains(r.Header.Workloads, workloadDocuments) {
@@ -30,10 +33,12 @@ func Documents(r *Run) Verdict {
 			v.invalid("%v", err)
 		}
 	}
-	v.Summary = fmt.Sprintf("%d texts of late numbers, tenants and codes; %d numbers reserved, of which %d were reused; %d documents, "+
-		"%d void numbers, %d taken, %d resolved after restores; %d crashes of applications; %d periods: %d failures",
-		v.Facts["texts"], v.Facts["reserved"], v.Facts["reused"], v.Facts["documents"], v.Facts["void"], v.Facts["taken"], v.Facts["resolved"],
-		v.Facts["crashes"], v.Facts["periods"], v.Facts[factFailures])
+	v.Summary = fmt.Sprintf("%d texts of late numbers, tenants and codes; %d texts read back; %d numbers reserved, of which %d were late and %d reused; "+
+		"%d documents, %d void numbers, %d taken; %d settled by reconcile loops, %d resolved after restores; %d rows imported by %d jobs; "+
+		"%d crashes of applications; %d periods: %d failures",
+		v.Facts["texts"], v.Facts["decoded"], v.Facts["reserved"], v.Facts["reserved_late"], v.Facts["reused"], v.Facts["documents"], v.Facts["void"],
+		v.Facts["taken"], v.Facts["reconciled"], v.Facts["resolved"], v.Facts["backfilled"], v.Facts["jobs"], v.Facts["crashes"], v.Facts["periods"],
+		v.Facts[factFailures])
 	return *v
 }
 
@@ -65,15 +70,17 @@ func (r *Run) judgeDocuments(v *Verdict) error {
 		b.judgeAccount(a)
 	}
 	b.judgeRows()
+	b.judgeTexts()
+	if err := r.judgeImports(v, b.batches); err != nil {
+		return err
+	}
 	v.Facts["reserved"], v.Facts["periods"] = int64(len(b.held)), int64(len(b.accounts))
 	for sequence, mode := range b.modes {
 		if mode.Mode == history.ModeGapless && !slices.ContainsFunc(b.accounts, func(a history.Account) bool { return a.Sequence == sequence }) {
 			v.invalid("sequence %q has no final account, because its numbers were not settled", sequence)
 		}
 	}
-	if v.Facts["documents"] == 0 || v.Facts["texts"] == 0 {
-		v.invalid("%d documents and %d texts: expected at least one of each", v.Facts["documents"], v.Facts["texts"])
-	}
+	documentFloors(v)
 	return nil
 }
 
@@ -108,6 +115,10 @@ type books struct {
 	rows     map[place]history.Row
 	byOrder  map[[2]string]place // keyed by sequence and key
 	accounts []history.Account
+	decoded  []history.Op
+	latest   map[string]string     // latest period of each sequence
+	jobs     map[jobKey]uint64     // operations that started backfill jobs
+	batches  map[uint64]history.Op // of backfill jobs, keyed by ID
 }
 
 type holdingKey struct {
@@ -130,7 +141,8 @@ func newBooks(r *Run, v *Verdict) *books {
 	return &books{
 		run: r, v: v, modes: map[string]history.Sequence{}, texts: map[place]history.Op{}, byText: map[[2]string]place{},
 		holdings: map[holdingKey]*holding{}, held: map[place][]*holding{}, byKey: map[[2]string][]*holding{}, taken: map[place]history.Op{},
-		rows: map[place]history.Row{}, byOrder: map[[2]string]place{},
+		rows: map[place]history.Row{}, byOrder: map[[2]string]place{}, latest: map[string]string{}, jobs: map[jobKey]uint64{},
+		batches: map[uint64]history.Op{},
 	}
 }
 
@@ -167,6 +179,7 @@ func (b *books) addOp(op history.Op) {
 			return
 		}
 		b.v.Facts["texts"]++
+		b.countLate(at)
 		if first, twice := b.texts[at]; twice {
 			b.v.fail("the number %v was issued twice: to operations %d and %d", at, first.ID, op.ID)
 		}
@@ -175,8 +188,17 @@ func (b *books) addOp(op history.Op) {
 		if ok {
 			b.text(at, op)
 			b.reserve(at, op)
+			b.inPeriod(at, op)
 		}
-	case history.DoConfirm, history.DoVoid:
+	case history.DoDecode:
+		if ok {
+			b.decoded = append(b.decoded, op)
+		}
+	case history.DoJob, history.DoBackfill:
+		if ok {
+			b.imports(op)
+		}
+	case history.DoConfirm, history.DoVoid, history.DoReconcile:
 		if op.Outcome != history.Fail {
 			b.settle(&op)
 		}
@@ -238,10 +260,14 @@ func (b *books) settle(op *history.Op) {
 			*at = op
 		}
 	}
-	switch ok := op.Outcome == history.OK; {
-	case op.Do == history.DoConfirm && ok:
+	ok := op.Outcome == history.OK
+	if op.Do == history.DoReconcile && ok {
+		b.v.Facts["reconciled"]++
+	}
+	switch confirms := op.Do == history.DoConfirm || op.Fate == history.FateConfirmed; {
+	case confirms && ok:
 		first(&h.confirmed)
-	case op.Do == history.DoVoid:
+	case !confirms:
 		first(&h.given)
 		if op.Claim.Never {
 			first(&h.released)

@@ -98,7 +98,7 @@ func (r *Run) count(v *Verdict) (answered int64, succeeded map[string]int64, err
 		switch op.Outcome {
 		case history.OK:
 			succeeded[op.Workload]++
-			if op.Do == history.DoIDs {
+			if op.Do == history.DoIDs || op.Do == history.DoBackfill {
 				given += int64(op.Count)
 			}
 			if ids {

@@ -3,6 +3,7 @@ package history_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestJournal(t *testing.T) {
 		}
 		lines = append(lines, l)
 	}
-	if len(lines) != 2 || *lines[0].Op != want || lines[1].Phase.Name != history.PhaseEnd {
+	if len(lines) != 2 || !reflect.DeepEqual(*lines[0].Op, want) || lines[1].Phase.Name != history.PhaseEnd {
 		t.Errorf("Lines() = %+v, want operation %+v and phase %q", lines, want, history.PhaseEnd)
 	}
 	if _, err := history.Create(dir); err == nil {

@@ -27,6 +27,8 @@ type Journal struct {
 	relaxed map[string]bool // keyed by sequence name
 
 	templates []string // patterns
+
+	jobs map[string]int64 // greatest backfill job that a client started, -1 for none; keyed by layouts with a past
 }
 
 // Create creates the journal in a run's directory, which must exist. It returns an error if there is a journal already.
@@ -35,7 +37,7 @@ func Create(dir string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create history: %w", err)
 	}
-	return &Journal{file: f, w: bufio.NewWriterSize(f, 1<<16), seen: make(map[string]Seen), relaxed: make(map[string]bool)}, nil
+	return &Journal{file: f, w: bufio.NewWriterSize(f, 1<<16), seen: make(map[string]Seen), relaxed: make(map[string]bool), jobs: make(map[string]int64)}, nil
 }
 
 // Add writes a line. Close returns the first error.
@@ -48,6 +50,9 @@ func (j *Journal) Add(l Line) {
 	}
 	if l.Sequence != nil {
 		j.relaxed[l.Sequence.Name] = l.Sequence.Mode == ModeRelaxed
+	}
+	if l.Layout != nil && l.Layout.Past {
+		j.jobs[l.Layout.Name] = -1
 	}
 	if l.Template != nil {
 		j.templates = append(j.templates, l.Template.Pattern)

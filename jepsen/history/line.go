@@ -48,6 +48,7 @@ type Layout struct {
 	Datacenter  uint64  `json:"datacenter,omitempty"`
 	Spread      uint64  `json:"spread,omitempty"`
 	LeaseOnly   bool    `json:"lease_only,omitempty"`
+	Past        bool    `json:"past,omitempty"`
 }
 
 // Field is a bit field of a layout: time, datacenter, worker or sequence.
@@ -113,8 +114,16 @@ type Op struct {
 	Text   string `json:"text,omitempty"`
 	// Claim is the reservation of a DoReserve, DoConfirm or DoVoid.
 	Claim *Claim `json:"claim,omitempty"`
-	// Fate is one of the fates below: of the number in the answer to a DoReserve, and in the request of a DoResolve.
+	// Fate is one of the fates below: of the number in the answer to a DoReserve, and in the request of a DoResolve or a DoReconcile.
 	Fate string `json:"fate,omitempty"`
+	// Only is the period that a DoReserve requests.
+	Only string `json:"only,omitempty"`
+	// State is the state of the number in the answer to a DoDecode: granted, not granted or unknown.
+	State string `json:"state,omitempty"`
+	// Job is the number of a backfill job, in the answer to a DoJob and in a DoBackfill. TimesMillis are the times of the rows of a
+	// DoBackfill, in Unix milliseconds.
+	Job         uint64  `json:"job,omitempty"`
+	TimesMillis []int64 `json:"times_ms,omitempty"`
 	// Grant is the granted or extended window in the answer to a DoAcquire or DoExtend.
 	Grant *Lane `json:"grant,omitempty"`
 	// RequestID names a request that may be repeated.
@@ -142,6 +151,11 @@ const (
 	DoVoid    = "void"    // declaration that a reserved number is void
 	DoTake    = "take"    // record of a number that was drawn elsewhere
 	DoResolve = "resolve" // record of the fate of Count numbers that a restore left unknown
+	// DoReconcile is a DoConfirm or a DoVoid, by its Fate, that the product's reconcile loop made.
+	DoReconcile = "reconcile"
+	DoDecode    = "decode"   // reading of a Text, of which First and Period are the answer
+	DoJob       = "job"      // start of a backfill job of the layout Key
+	DoBackfill  = "backfill" // request of IDs of the past of the layout Key, one for each row
 )
 
 // The fates of numbers of gapless sequences.
@@ -153,12 +167,19 @@ const (
 	FateUnknown   = "unknown"
 )
 
+// The states of a number in the answer to a DoDecode.
+const (
+	StateGranted    = "granted"
+	StateNotGranted = "not granted"
+	StateUnknown    = "unknown"
+)
+
 // Claim names an attempt of a reservation.
 type Claim struct {
 	Key         string `json:"key"`
 	Reservation uint64 `json:"reservation"`
 	Attempt     uint32 `json:"attempt"`
-	// Never is the caller's word, in a DoVoid, that the number can never be committed.
+	// Never is the caller's word, in a DoVoid or DoReconcile, that the number can never be committed.
 	Never bool `json:"never,omitempty"`
 }
 

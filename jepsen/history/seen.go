@@ -44,12 +44,22 @@ func (j *Journal) Seen() map[string]Seen {
 	return seen
 }
 
-// see adds the numbers of an operation to j.seen. Requires j.mu held.
+// Jobs returns the greatest number of a backfill job that a client started, of each layout with a past; -1 if there is none.
+func (j *Journal) Jobs() map[string]int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return maps.Clone(j.jobs)
+}
+
+// see adds the numbers of an operation to j.seen, and a job to j.jobs. Requires j.mu held.
 func (j *Journal) see(op *Op) {
 	if op.Outcome != OK {
 		return
 	}
 	switch op.Do {
+	case DoJob:
+		j.jobs[op.Key] = max(j.jobs[op.Key], int64(op.Job)) //nolint:gosec // G115: a worker of a layout
+		return
 	case DoNext, DoIncr, DoBlock, DoText, DoReserve, DoTake:
 	case DoRead:
 		if op.First == 0 {

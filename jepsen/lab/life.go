@@ -80,6 +80,9 @@ func (l *Lab) Backups() (string, error) {
 // Seen returns the numbers that clients saw of each sequence.
 func (l *Lab) Seen() map[string]history.Seen { return l.cfg.Journal.Seen() }
 
+// Jobs returns the backfill jobs that clients started, as [history.Journal.Jobs] does.
+func (l *Lab) Jobs() map[string]int64 { return l.cfg.Journal.Jobs() }
+
 // Record writes a line into the history.
 func (l *Lab) Record(line history.Line) { l.cfg.Journal.Add(line) }
 

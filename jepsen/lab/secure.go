@@ -75,7 +75,7 @@ func (l *Lab) Authorize(ctx context.Context) error {
 		}, grpc.WaitForReady(true))
 		return resp.GetText(), err
 	}
-	token, err := create("clients", "ids:issue:*", "seq:next:*", "seq:read:*", "seq:admin:*", "worker:lease:*", "cluster:read", "cluster:admin")
+	token, err := create("clients", "ids:issue:*", "ids:backfill:*", "seq:next:*", "seq:read:*", "seq:admin:*", "seq:decode:*", "worker:lease:*", "cluster:read", "cluster:admin")
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,8 @@ const (
 
 // Resume acts as an operator after a restore, on the basis of the numbers that clients saw. It resumes all sequences with
 // their earlier periods, and creates those that the backup lacks, starting after their last numbers. It resumes the sequences of
-// templates together, and each template with a start after the numbers of all of them. Then it lets Redis clients create sequences again.
+// templates together, and each template with a start after the numbers of all of them. It opens
+// the past of each layout that has one. Then it lets Redis clients create sequences again.
 func (w *World) Resume(ctx context.Context) error {
 	if !history.Sleep(ctx, outcomesWithin) {
 		return ctx.Err()
@@ -54,6 +55,11 @@ func (w *World) Resume(ctx context.Context) error {
 	}
 	if err := w.command(ctx, "", "restore", "acknowledge"); err != nil {
 		return err
+	}
+	for layout, last := range w.Lab.Jobs() {
+		if err := w.resumePast(ctx, layout, last); err != nil {
+			return err
+		}
 	}
 	for pattern, start := range startsOf(seen) {
 		if err := w.command(ctx, "is not suspended", "template", "resume", pattern, "--start", strconv.FormatInt(start, 10)); err != nil {
@@ -116,6 +122,29 @@ func (w *World) resumeEnded(ctx context.Context, name string, s history.Seen) er
 		}
 	}
 	return nil
+}
+
+// jobsBefore matches the number in the WOULD_REPEAT refusal of a job.
+var jobsBefore = regexp.MustCompile(`jobs up to (\d+) were started before the backup`)
+
+// resumePast opens the past of a layout after the last backfill job that clients started, or after the one that a refusal names: no
+// client knows a job whose start had no answer.
+func (w *World) resumePast(ctx context.Context, layout string, last int64) error {
+	after := "none"
+	if last >= 0 {
+		after = strconv.FormatInt(last, 10)
+	}
+	resume := func(after string) error {
+		return w.command(ctx, "there is nothing to resume", "backfill", "resume", layout, "--after", after)
+	}
+	err := resume(after)
+	if err == nil {
+		return nil
+	}
+	if before := jobsBefore.FindStringSubmatch(err.Error()); before != nil {
+		return resume(before[1])
+	}
+	return err
 }
 
 // startsOf returns a start for each template, beyond the numbers of all its sequences.

@@ -3,6 +3,7 @@ package raftlog
 import (
 	"bytes"
 	"maps"
+	"slices"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
@@ -15,6 +16,7 @@ type Grants struct {
 	Layouts map[string]*snowflake.Layout
 	Windows map[Lane][]Window  // windows of each worker, ascending by token
 	Blocks  map[string][]Block // blocks keyed by the sequence's name, ascending by index
+	Places  map[Lane][]Places  // places of each backfill job, which is a worker of the past; ascending
 }
 
 // Lane identifies a worker of a layout.
@@ -30,6 +32,15 @@ type Window struct {
 	NonceHash   [32]byte
 	From, Until int64 // ticks; Until is the last end
 	Released    bool
+}
+
+// Places are the places [From, Until) of the past of a layout, each a tick and a sequence; see [commandv1.ExtendBackfill].
+type Places struct{ From, Until int64 }
+
+// Holds reports whether an ID of the past of a layout is in places that were granted to its job.
+func (g *Grants) Holds(l *snowflake.Layout, p snowflake.Parts) bool {
+	place := p.Tick*int64(l.Sequences()) + int64(p.Sequence) //nolint:gosec // G115: at most 63 bits together
+	return slices.ContainsFunc(g.Places[Lane{l.Name(), p.Worker}], func(s Places) bool { return s.From <= place && place < s.Until })
 }
 
 // Block is a block of a sequence with the Count numbers First, First + Increment, ...
@@ -74,7 +85,9 @@ func (l *Log) Grants() (*Grants, error) {
 
 // NewGrants returns empty Grants.
 func NewGrants() *Grants {
-	return &Grants{Layouts: map[string]*snowflake.Layout{}, Windows: map[Lane][]Window{}, Blocks: map[string][]Block{}}
+	return &Grants{
+		Layouts: map[string]*snowflake.Layout{}, Windows: map[Lane][]Window{}, Blocks: map[string][]Block{}, Places: map[Lane][]Places{},
+	}
 }
 
 // Add adds the grants of the restored cluster that followed this one.
@@ -85,6 +98,9 @@ func (g *Grants) Add(later *Grants) {
 	}
 	for name, blocks := range later.Blocks {
 		g.Blocks[name] = append(g.Blocks[name], blocks...)
+	}
+	for lane, places := range later.Places {
+		g.Places[lane] = append(g.Places[lane], places...)
 	}
 }
 
@@ -111,6 +127,10 @@ func (g *Grants) take(a *Applied) {
 		g.block(a, body.AllocateBlock)
 	case *commandv1.Command_ReturnBlock:
 		g.giveBack(body.ReturnBlock)
+	case *commandv1.Command_ExtendBackfill:
+		extend := body.ExtendBackfill
+		lane := Lane{extend.GetLayout(), extend.GetJob()}
+		g.Places[lane] = append(g.Places[lane], Places{extend.GetFromPlace(), extend.GetUntilPlace()})
 	}
 }
 

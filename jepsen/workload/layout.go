@@ -55,7 +55,7 @@ func (w *World) CreateLayout(ctx context.Context, l *snowraftv1.Layout) error {
 
 func layoutLine(l *snowraftv1.Layout) *history.Layout {
 	line := &history.Layout{
-		Name: l.GetName(), UnitMillis: l.GetUnitMs(), EpochMillis: l.GetEpochAtMs(), Datacenter: l.GetDatacenter(), Spread: l.GetSpread(), LeaseOnly: l.GetLeaseOnly(),
+		Name: l.GetName(), UnitMillis: l.GetUnitMs(), EpochMillis: l.GetEpochAtMs(), Datacenter: l.GetDatacenter(), Spread: l.GetSpread(), LeaseOnly: l.GetLeaseOnly(), Past: l.GetPast(),
 	}
 	for _, f := range l.GetFields() {
 		kind := strings.ToLower(strings.TrimPrefix(f.GetKind().String(), "FIELD_KIND_"))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/lab"
 
+	product "github.com/snowraft/snowraft/client"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -34,8 +36,12 @@ func (s *shop) reconciles(ctx context.Context) {
 	}
 }
 
-// reconcile settles a page of the open reservations of a sequence that are at least this old. It reports whether none is left.
+// reconcile settles the open reservations of a sequence that are at least this old, by calls or with the loop of the product's client.
+// It reports whether none is left.
 func (s *shop) reconcile(ctx context.Context, sequence string, age time.Duration) (settled bool) {
+	if rand.IntN(2) == 0 {
+		return s.reconcileByLoop(ctx, sequence, age)
+	}
 	open, ok := s.list(ctx, sequence, age)
 	if !ok {
 		return false
@@ -50,6 +56,44 @@ func (s *shop) reconcile(ctx context.Context, sequence string, age time.Duration
 		}
 	}
 	return len(open) == 0
+}
+
+// reconcileByLoop settles open reservations with the loop of the product's client. It records what the loop was told when the loop has
+// ended: then each outcome is certain, unless the loop failed or was overtaken.
+func (s *shop) reconcileByLoop(ctx context.Context, sequence string, age time.Duration) (settled bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlesWithin)
+	defer cancel()
+	var told []history.Op
+	done, err := s.own.Sequence(sequence).Reconcile(ctx, age, func(_ context.Context, r product.Reservation) (product.Resolution, error) {
+		op := history.Op{
+			ID: s.w.NextOp(), Workload: s.workload, Client: s.client.number, Do: history.DoReconcile, Key: sequence, Period: r.Period.String(),
+			First: r.Number, Claim: &history.Claim{Key: r.Key, Reservation: r.Reservation, Attempt: r.Attempt}, Call: history.Now(),
+		}
+		key, fate := s.judge(place{sequence, op.Period, op.First}, r.Reservation)
+		switch {
+		case fate == history.FateConfirmed && key == r.Key:
+		case fate == history.FateVoid:
+			if s.crashes("void row committed") {
+				return product.Resolution{}, errors.New("the application crashes")
+			}
+			op.Claim.Never = rand.IntN(3) > 0
+		default:
+			return product.Resolution{}, nil
+		}
+		op.Fate = fate
+		told = append(told, op)
+		if fate == history.FateConfirmed {
+			return product.Resolution{Fate: product.FateConfirmed}, nil
+		}
+		return product.Resolution{Fate: product.FateVoid, Reason: "no document", NeverCommitted: op.Claim.Never}, nil
+	})
+	for _, op := range told {
+		if op.Return, op.Outcome = history.Now(), history.OK; err != nil || done.Overtaken > 0 {
+			op.Outcome = history.Info
+		}
+		s.w.Journal.Add(history.Line{Op: &op})
+	}
+	return err == nil && done == product.Reconciled{}
 }
 
 // judge returns the fate of a number according to the database, and the key of its document. It commits a void row first, if there is no

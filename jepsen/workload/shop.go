@@ -15,6 +15,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/lab"
 
+	product "github.com/snowraft/snowraft/client"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -22,12 +23,16 @@ import (
 // rolled back. The orders are kept, like the documents.
 type shop struct {
 	*client
-	of map[*lab.Member]snowraftv1.ReservationServiceClient
-	db *database
+	of  map[*lab.Member]snowraftv1.ReservationServiceClient
+	own *product.Client // for its reconcile loop
+	db  *database
 
-	mu    sync.Mutex
-	count int
-	open  []order // without a document, as far as a process knows
+	printed *printed
+
+	mu      sync.Mutex
+	count   int
+	open    []order  // without a document, as far as a process knows
+	periods []string // of invoices, ascending
 }
 
 // work takes an order, or one that was not completed before, and numbers its document. Several processes may work on one order.
@@ -144,14 +149,40 @@ func (s *shop) request(ctx context.Context, op history.Op, do func(ctx context.C
 }
 
 func (s *shop) reserve(ctx context.Context, o order) history.Op {
-	return s.request(ctx, history.Op{Do: history.DoReserve, Key: o.sequence, Claim: &history.Claim{Key: o.key}},
+	only := s.earlier(o.sequence)
+	op := s.request(ctx, history.Op{Do: history.DoReserve, Key: o.sequence, Claim: &history.Claim{Key: o.key}, Only: only},
 		func(ctx context.Context, c snowraftv1.ReservationServiceClient, op *history.Op, opts ...grpc.CallOption) error {
-			resp, err := c.ReserveNumbers(ctx, &snowraftv1.ReserveNumbersRequest{Sequence: o.sequence, Keys: []string{o.key}}, opts...)
+			resp, err := c.ReserveNumbers(ctx, &snowraftv1.ReserveNumbersRequest{Sequence: o.sequence, Keys: []string{o.key}, Period: only}, opts...)
 			if err == nil {
 				answered(op, resp.GetReservations()[0])
 			}
 			return err
 		})
+	s.printed.add(op)
+	s.note(op)
+	return op
+}
+
+// note keeps the periods of invoices.
+func (s *shop) note(op history.Op) {
+	if op.Outcome != history.OK || op.Key != invoices {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i, known := slices.BinarySearch(s.periods, op.Period); !known {
+		s.periods = slices.Insert(s.periods, i, op.Period)
+	}
+}
+
+// earlier returns an earlier period for some invoices; empty for the other documents.
+func (s *shop) earlier(sequence string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sequence != invoices || len(s.periods) < 2 || rand.IntN(4) > 0 {
+		return ""
+	}
+	return anyOf(s.periods[:len(s.periods)-1])
 }
 
 // answered completes an operation with a reservation of the answer.

@@ -109,7 +109,11 @@ var table = []part{
 		gate: func(w *work) ([]command, error) {
 			seed := fmt.Sprint(w.seed)
 			runs := []command{program("go", "run", "./jepsen", "run", "--secure", "--mixed", "--duration", "60s", "--tries", "3", "--seed", seed)}
-			if w.slice == 8 {
+			switch w.slice {
+			case 4: // a minute of all faults rarely has a restore
+				runs = append(runs, program("go", "run", "./jepsen", "run", "--secure", "--workload", "documents,ids,strict", "--nemesis", "restore,kill",
+					"--max-window", "8s", "--duration", "75s", "--tries", "3", "--seed", seed))
+			case 8:
 				runs = append(runs, program("go", "run", "./jepsen", "run", "--duration", "90s", "--tries", "3", "--seed", seed))
 			}
 			return runs, nil
