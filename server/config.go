@@ -13,6 +13,7 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/internal/tracing"
+	"github.com/snowraft/snowraft/server/backups"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -74,6 +75,9 @@ type Config struct {
 	OwnCertificate *trust.OwnCertificate
 	// AuditLog records the administrative calls; nil: Logger records them.
 	AuditLog *trust.AuditLog
+
+	// Backups is the schedule of backups that this member takes while it leads; nil: none.
+	Backups *backups.Schedule
 
 	// Tracer makes spans of requests and of the work behind them; nil: no spans. The caller of Open closes the tracer after the
 	// member.

@@ -44,7 +44,9 @@ var (
 	descFree      = kernel.Desc("layout_workers_free", "Workers of the layout that can be granted now. The last 16 of a secured cluster are for members only.", "layout")
 	descCapacity  = kernel.Desc("layout_workers", "Workers of the layout.", "layout")
 	descExhausts  = kernel.Desc("layout_exhausts_timestamp_seconds", "Unix time at which the layout's time field is full.", "layout")
-	descBackup    = kernel.Desc("last_backup_timestamp_seconds", "Unix time of the last complete backup that this member served; NaN if it served none since its start.")
+	descBackup    = kernel.Desc("last_backup_timestamp_seconds", "Unix time of the last complete backup that this member served, or as the leader wrote and verified; NaN without one since its start.")
+	descDue       = kernel.Desc("backup_due_timestamp_seconds", "Unix time at which the next scheduled backup is due, which has passed while backups fail; NaN unless this member leads and has a schedule.")
+	descUnsaved   = kernel.Desc("backup_failures_total", "Scheduled backups of this member that failed; each is tried again.")
 	descExpiry    = kernel.Desc("token_next_expiry_timestamp_seconds", "Unix time at which the next API token expires, of those with a life of more than seven days; NaN if none does.")
 	descSequences = kernel.Desc("sequences", "Sequences of the cluster, without deleted ones; NaN before the member joined a cluster.")
 	descDeleted   = kernel.Desc("sequences_deleted", "Deleted sequences that the cluster remembers; NaN before the member joined a cluster.")
@@ -78,7 +80,9 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descSetBack, frontend.Flag(errors.Is(stopped, allocator.ErrSetBack) || errors.Is(stopped, allocator.ErrContradicted)))
 	gauge(descPending, float64(node.ProposalsPending()))
 	gauge(descExpiry, c.tokens.nextExpiry())
-	gauge(descBackup, unixOrNaN(c.s.api.LastBackup()))
+	saved := c.s.backups.Status()
+	gauge(descBackup, unixOrNaN(max(c.s.api.LastBackup(), saved.LastMillis)))
+	gauge(descDue, unixOrNaN(saved.DueMillis))
 	ends := c.s.ends.list()
 	gauge(descLeast, ends.Least())
 	gauge(descOldestAll, unixOrNaN(ends.OldestOpen()))
@@ -112,6 +116,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 		counter(descElections, won, string(cause))
 	}
 	counter(descChanges, node.LeaderChanges())
+	counter(descUnsaved, saved.Failures)
 	for reason, failed := range node.ProposalsFailed() {
 		counter(descFailed, failed, string(reason))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/route"
 	"github.com/snowraft/snowraft/server/api"
+	"github.com/snowraft/snowraft/server/backups"
 	"github.com/snowraft/snowraft/server/diagnose"
 	"github.com/snowraft/snowraft/server/frontend"
 	"github.com/snowraft/snowraft/server/kernel"
@@ -40,7 +41,8 @@ type Server struct {
 	halts    *halts
 	receipts *receipts
 	ended    *ended
-	opened   chan struct{} // closed once member is set
+	backups  *backups.Keeper // nil without a schedule
+	opened   chan struct{}   // closed once member is set
 
 	closeOnce sync.Once
 	closeErr  error
@@ -107,6 +109,9 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		services.Uses, services.Verify = auth.Uses, auth.Tokens.Authenticate
 	}
 	s.api = api.New(services)
+	if cfg.Backups != nil {
+		s.backups = backups.New(*cfg.Backups, scheduled{s}, s.member.Events(), logger)
+	}
 	twitter := &twitterLayout{created: make(chan struct{})}
 	err = s.endpoints.Open(frontend.Behind{
 		Process: process{s.api, s}, Services: s.api.Register, Accept: s.api.Accept, Serve: s.api.Serve,
@@ -126,6 +131,9 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	while, cancel := context.WithCancel(context.Background())
 	go s.warnInitial(while)
 	go s.moved.run(while)
+	if s.backups != nil {
+		go s.backups.Run(while)
+	}
 	if cfg.ThriftAddr != "" {
 		go s.createTwitter(while, twitter)
 	}

@@ -5,11 +5,16 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/server/backups"
 )
 
 // settings returns the settings in force for debug archives. No value is a secret or the content of a file.
 func (s *Server) settings() map[string]any {
 	c := s.cfg
+	var schedule backups.Schedule
+	if c.Backups != nil {
+		schedule = *c.Backups
+	}
 	return map[string]any{
 		"name":                     c.Name,
 		"force-name":               c.ForceName,
@@ -39,6 +44,9 @@ func (s *Server) settings() map[string]any {
 		"tls-hosts":                c.TLSHosts,
 		"custom-certificate":       c.OwnCertificate != nil,
 		"audit-log":                c.AuditLog != nil,
+		"backup-every":             given(schedule.Every),
+		"backup-keep":              schedule.Keep,
+		"backup-max-age":           given(schedule.MaxAge),
 		"traced":                   c.Tracer != nil,
 		"advertised":               map[string]string{"api": s.APIAddr(), "http": s.HTTPAddr(), "raft": s.RaftAddr(), "gossip": s.GossipAddr()},
 	}

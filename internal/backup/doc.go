@@ -9,6 +9,6 @@
 //	          the state, as the state machine writes snapshots
 //	32 bytes  SHA-256 of all bytes before
 //
-// [Read] accepts a file only if every byte is as [Write] wrote it. A backup holds no secret: it has only the hashes of tokens
-// and nonces. The main type is [Backup].
+// [Read] accepts a file only if every byte is as [Write] wrote it. A backup holds the secret of codes, if a sequence has codes, and
+// no other: of tokens and nonces it has only hashes. The main type is [Backup].
 package backup

@@ -3,21 +3,12 @@ package backup
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
-
-// OpenAny opens a backup file, or the data directory of a stopped member; see [Open] and [OpenDirectory].
-func OpenAny(path string, nowMillis int64) (*Backup, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return OpenDirectory(path, nowMillis)
-	}
-	return Open(path)
-}
 
 // Merge returns a backup that covers several, for [Restore.Into]. They may have different histories, because members were set
 // back. They must not be used afterwards. Merge fails if their cluster IDs differ, or for the reasons of [fsm.State.Merge].

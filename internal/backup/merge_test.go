@@ -47,7 +47,7 @@ func TestMergedBackups(t *testing.T) {
 	if want := ended.UnixMilli() + 900_000 + 2*700; r.FloorMillis != want || r.Frozen != 1 {
 		t.Errorf("%+v, want a floor at %d", r, want)
 	}
-	restored, err := backup.OpenAny(dir, 0)
+	restored, err := backup.OpenDirectory(dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

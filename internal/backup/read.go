@@ -67,48 +67,99 @@ func Open(path string) (*Backup, error) {
 //
 // Errors: ErrForeign, ErrDamaged, ErrFuture; those of r.
 func Read(r io.ReaderAt, size int64, supported uint32) (*Backup, error) {
-	fixed := make([]byte, min(size, int64(fixedBytes)))
-	if _, err := r.ReadAt(fixed, 0); err != nil && !errors.Is(err, io.EOF) {
+	b := &Backup{Bytes: size}
+	whole := io.NewSectionReader(r, 0, size)
+	length, err := readFixed(whole, size)
+	if err != nil {
 		return nil, err
 	}
-	if !bytes.HasPrefix(fixed, []byte(magic)) {
-		return nil, ErrForeign
-	}
-	if size < int64(fixedBytes+sumBytes) {
-		return nil, damaged("%d bytes", size)
-	}
-	version, length := binary.BigEndian.Uint32(fixed[len(magic):]), int64(binary.BigEndian.Uint32(fixed[len(magic)+4:]))
-	if version > format {
-		return nil, fmt.Errorf("%w (format %d, known: %d)", ErrFuture, version, format)
-	}
-	b := &Backup{Bytes: size}
 	if err := b.verify(r); err != nil {
 		return nil, err
 	}
 	// From here on, all bytes are as they were written, unless the sum was forged.
-	end := size - int64(sumBytes)
-	at := int64(fixedBytes)
-	if version == 0 || length > maxHeaderBytes || at+length > end {
-		return nil, damaged("format %d, header of %d bytes", version, length)
-	}
-	var err error
-	if b.Header, err = readHeader(io.NewSectionReader(r, at, length)); err != nil {
-		return nil, err
-	}
-	at += length
-	b.State, err = fsm.ReadState(io.NewSectionReader(r, at, end-at), supported)
-	if newer, ok := errors.AsType[*fsm.NewerError](err); ok { // advice for a data directory
-		return nil, fmt.Errorf("%w (fsm_version %d, known: %d)", ErrFuture, newer.Used, newer.Known)
-	}
-	switch {
-	case errors.Is(err, fsm.ErrUnknownCommand):
-		return nil, fmt.Errorf("%w (%w)", ErrFuture, err)
-	case errors.Is(err, fsm.ErrCorrupt):
-		return nil, damaged("%v", err)
-	case err != nil:
+	if err := b.decode(io.LimitReader(whole, size-int64(fixedBytes+sumBytes)), length, supported); err != nil {
 		return nil, err
 	}
 	return b, nil
+}
+
+// ReadStream is [Read] for a source that can be read only once: it decodes the backup before it has read the checksum, and
+// returns the backup only if the checksum is correct. Next to the state, it keeps at most 2 MiB in memory.
+func ReadStream(r io.Reader, size int64, supported uint32) (*Backup, error) {
+	b := &Backup{Bytes: size}
+	sum := sha256.New()
+	content := io.TeeReader(r, sum)
+	length, err := readFixed(content, size)
+	if err != nil {
+		return nil, err
+	}
+	content = io.LimitReader(content, size-int64(fixedBytes+sumBytes))
+	err = b.decode(content, length, supported)
+	if _, failed := io.Copy(io.Discard, content); failed != nil {
+		return nil, failed
+	}
+	if _, short := io.ReadFull(r, b.SHA256[:]); errors.Is(short, io.EOF) || errors.Is(short, io.ErrUnexpectedEOF) {
+		return nil, damaged("shorter than %d bytes", size)
+	} else if short != nil {
+		return nil, short
+	}
+	if !bytes.Equal(sum.Sum(nil), b.SHA256[:]) {
+		return nil, damaged("checksum mismatch")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// ReadHeader reads the header at the beginning of a backup of size bytes. It verifies neither the checksum nor the state.
+func ReadHeader(r io.Reader, size int64) (*commandv1.BackupHeader, error) {
+	length, err := readFixed(r, size)
+	if err != nil {
+		return nil, err
+	}
+	return readHeader(io.LimitReader(r, length))
+}
+
+// readFixed reads the part of a backup that precedes the header, and returns the length of the header.
+func readFixed(r io.Reader, size int64) (length int64, err error) {
+	fixed := make([]byte, max(0, min(size, int64(fixedBytes))))
+	n, err := io.ReadFull(r, fixed)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0, err
+	}
+	if !bytes.HasPrefix(fixed[:n], []byte(magic)) {
+		return 0, ErrForeign
+	}
+	if n < fixedBytes || size < int64(fixedBytes+sumBytes) {
+		return 0, damaged("%d bytes", size)
+	}
+	version, length := binary.BigEndian.Uint32(fixed[len(magic):]), int64(binary.BigEndian.Uint32(fixed[len(magic)+4:]))
+	switch {
+	case version > format:
+		return 0, fmt.Errorf("%w (format %d, known: %d)", ErrFuture, version, format)
+	case version == 0 || length > maxHeaderBytes || int64(fixedBytes+sumBytes)+length > size:
+		return 0, damaged("format %d, header of %d bytes", version, length)
+	}
+	return length, nil
+}
+
+// decode reads a header of length bytes, and the state up to the end of r.
+func (b *Backup) decode(r io.Reader, length int64, supported uint32) (err error) {
+	if b.Header, err = readHeader(io.LimitReader(r, length)); err != nil {
+		return err
+	}
+	b.State, err = fsm.ReadState(r, supported)
+	if newer, ok := errors.AsType[*fsm.NewerError](err); ok { // advice for a data directory
+		return fmt.Errorf("%w (fsm_version %d, known: %d)", ErrFuture, newer.Used, newer.Known)
+	}
+	switch {
+	case errors.Is(err, fsm.ErrUnknownCommand):
+		return fmt.Errorf("%w (%w)", ErrFuture, err)
+	case errors.Is(err, fsm.ErrCorrupt):
+		return damaged("%v", err)
+	}
+	return err
 }
 
 // verify compares the sum with all bytes before.

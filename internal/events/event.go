@@ -18,7 +18,7 @@ const (
 	Administration Kind = "administration" // administrative calls that succeeded, and automatic changes by members
 	Denial         Kind = "denial"         // administrative calls that were refused or failed
 	Process        Kind = "process"        // starts, drains and halts
-	Storage        Kind = "storage"        // snapshots
+	Storage        Kind = "storage"        // snapshots and scheduled backups
 )
 
 // Event is one event, or several events of the same kind and key. A copy is independent of the ring.

@@ -56,9 +56,22 @@ func (o *operations) catchUp(ctx context.Context) error {
 	return o.Member.State().AwaitApplied(ctx, resp.GetIndex())
 }
 
+// CaptureLeading returns the state of this member with every change that was acknowledged before the call, and the header of a
+// backup of the state. It fails unless a quorum confirms that this member leads.
+func (s *Services) CaptureLeading(ctx context.Context) (*commandv1.BackupHeader, *fsm.Capture, error) {
+	index, err := s.Member.ReadIndex(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.Member.State().AwaitApplied(ctx, index); err != nil {
+		return nil, nil, err
+	}
+	return s.capture(commandv1.BackupSource_BACKUP_SOURCE_MEMBER)
+}
+
 // capture returns the state of this member, and the header of a backup of the state.
-func (o *operations) capture(source commandv1.BackupSource) (*commandv1.BackupHeader, *fsm.Capture, error) {
-	m, node := o.Member, o.Member.Node()
+func (s *Services) capture(source commandv1.BackupSource) (*commandv1.BackupHeader, *fsm.Capture, error) {
+	m, node := s.Member, s.Member.Node()
 	if node.ClusterID() == "" {
 		return nil, nil, member.ErrNoLeader
 	}
@@ -71,7 +84,7 @@ func (o *operations) capture(source commandv1.BackupSource) (*commandv1.BackupHe
 	header := &commandv1.BackupHeader{
 		ClusterId: node.ClusterID(), Index: max(index, state.Index), Term: cmp.Or(state.Term, node.Term()), TakenAtMs: m.Clock().Now().Wall,
 		MaxWindowMs: config.GetMaxWindowMs(), MaxClockOffsetMs: config.GetMaxClockOffsetMs(),
-		Source: source, MemberId: node.ID(), MemberName: o.Name,
+		Source: source, MemberId: node.ID(), MemberName: s.Name,
 	}
 	for _, p := range node.Members() {
 		header.Members = append(header.Members, &commandv1.BackupMember{

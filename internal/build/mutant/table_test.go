@@ -34,6 +34,8 @@ var sections = []struct{ dir, title string }{
 	{"trust", "Trust"},
 	{"cluster/storage", "Disk"},
 	{"internal/backup", "Backups"},
+	{"internal/backup/archive", "Places of backups"},
+	{"server/backups", "Scheduled backups"},
 	{"internal/route", "Calls to the leader"},
 	{"internal/rpc", "Rules of methods"},
 	{"server", "Requests between members"},

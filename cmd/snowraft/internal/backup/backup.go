@@ -41,7 +41,7 @@ the backup is (see "snowraft restore").`,
 	}
 	cmd.Flags().BoolVar(&stale, "stale", false, "take the state of the member that answers, without a leader; later changes may be missing")
 	cli.AddFlag(cmd, "", dirFlag, "", cli.TextValue(&dir, "DIR"), "data directory of a stopped member to read, instead of calling a running one")
-	cmd.AddCommand(newInspect(a))
+	cmd.AddCommand(newInspect(a), newList(a))
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		if stale && dir != "" {
 			return cli.Usagef("--stale cannot be combined with --%s", dirFlag)

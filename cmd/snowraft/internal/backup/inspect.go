@@ -8,28 +8,29 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	"github.com/snowraft/snowraft/internal/backup"
 )
 
 func newInspect(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "inspect FILE|DIR...",
+		Use:   "inspect " + Sources + "...",
 		Short: "Verify and compare backups",
-		Long: `Verify backups, and data directories of stopped members, and show the state in each.
+		Long: `Verify backups, and data directories of stopped members, and show the state in each. Of
+a directory or an s3:// URL with scheduled backups, verify the latest.
 LATEST marks the latest state of each cluster: restore that one. If members were set
 back, restore the latest state of each of them together. The command reads every
 byte, changes nothing and needs no cluster. It fails if a file is damaged.`,
 		Example: `  snowraft backup inspect snowraft-2026-11-23.backup
-  snowraft backup inspect /var/lib/snowraft old.backup -o json`,
+  snowraft backup inspect /var/lib/snowraft old.backup -o json
+  snowraft backup inspect s3://backups/ids`,
 	}
-	return a.Command(cmd, func(_ context.Context, out *cli.Printer, args []string) error {
+	return a.Command(cmd, func(ctx context.Context, out *cli.Printer, args []string) error {
 		all := make([]Summary, len(args))
 		for i, path := range args {
-			b, err := backup.OpenAny(path, a.Now().UnixMilli())
+			b, name, err := Open(ctx, a, path)
 			if err != nil {
-				return cli.Unreadable("FILE|DIR", err)
+				return err
 			}
-			all[i] = summarize(path, b)
+			all[i] = summarize(name, b)
 		}
 		markLatest(all)
 		doc := struct {

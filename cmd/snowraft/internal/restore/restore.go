@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cluster/storage"
+	taken "github.com/snowraft/snowraft/cmd/snowraft/internal/backup"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/backup"
 	"github.com/snowraft/snowraft/internal/limits"
@@ -39,14 +40,15 @@ type settings struct {
 func New(a *cli.App) *cobra.Command {
 	s := settings{window: limits.DefaultWindow, offset: limits.DefaultOffset}
 	cmd := &cobra.Command{
-		Use:   "restore FILE|DIR...",
+		Use:   "restore " + taken.Sources + "...",
 		Short: "Create a new cluster from backups",
 		Long: `Create a new cluster from a backup: write the data directory of its first member. Start
 this member with "snowraft serve", and the other members with empty data directories and
 --join.
 
-FILE is a backup, and DIR is the data directory of a stopped member. If members were set
-back, their directories have different histories of the cluster. Give the latest state of
+FILE is a backup, and DIR is the data directory of a stopped member. DIR, or URL as
+s3://BUCKET/PREFIX, is also a place of scheduled backups: the command takes the latest of
+the cluster there, or the one that the path names. If members were set back, their directories have different histories of the cluster. Give the latest state of
 each member then: the new cluster repeats no number of any of them.
 
 The new cluster grants nothing that the old one may have granted after the
@@ -65,6 +67,8 @@ the same holds for the cluster that the first restore began, and --old-ended mus
 before the one given then.`,
 		Example: `  snowraft restore snowraft.backup --data-dir /var/lib/snowraft \
     --old-ended 2026-11-23T10:00:00Z --old-cluster-is-gone
+  snowraft restore s3://backups/ids --data-dir /var/lib/snowraft \
+    --old-ended now --old-cluster-is-gone
   snowraft restore a.backup b.backup c.backup --data-dir /var/lib/snowraft \
     --old-ended now --old-cluster-is-gone`,
 	}
@@ -101,8 +105,8 @@ func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, pa
 	backups := make([]*backup.Backup, len(paths))
 	for i, path := range paths {
 		var err error
-		if backups[i], err = backup.OpenAny(path, now.UnixMilli()); err != nil {
-			return cli.Unreadable("FILE|DIR", err)
+		if backups[i], _, err = taken.Open(ctx, a, path); err != nil {
+			return err
 		}
 	}
 	b, err := backup.Merge(backups...)

@@ -47,6 +47,7 @@ type config struct {
 	configPath          string
 	logLevel, logFormat string
 	slowerThan          time.Duration
+	backups             schedule
 }
 
 // memberDefaults returns the configuration of a member without any setting.
@@ -90,6 +91,7 @@ func addFlags(cmd *cobra.Command, c *config) {
 		cli.AddSetting(cmd, "New cluster", initialPrefix+name, v, help+" (initial value for a new cluster; change it later with \"snowraft config set\")")
 	})
 
+	addBackupFlags(cmd, &c.backups)
 	addLogFlags(&c.logLevel, &c.logFormat, func(name string, v *cli.Value, help string) {
 		cli.AddSetting(cmd, "Logging", name, v, help)
 	})
@@ -152,6 +154,7 @@ func (c *config) finish(flags *pflag.FlagSet) error {
 			return cli.Usagef("--%s %q: listens on all interfaces; set --advertise-host to the host name or IP address that others reach", l.flag, *address)
 		}
 	}
+	c.backups.finish(flags)
 	return c.distinct()
 }
 

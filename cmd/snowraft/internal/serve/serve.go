@@ -97,6 +97,9 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 	if err := cfg.admit(); err != nil {
 		return err
 	}
+	if err := cfg.openBackups(); err != nil {
+		return err
+	}
 	err := h.run(ctx, "member", &cfg, func(ctx context.Context) (started, error) {
 		h.watch(ctx, &cfg)
 		cfg.AuditLog = cfg.auditTo(cfg.Logger)
