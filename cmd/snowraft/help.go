@@ -50,6 +50,7 @@ func exitCodes() *cobra.Command {
      second run does no harm: no member could be reached, the cluster has no
      leader, a member is overloaded or shutting down, or a clock is off. After
      an unknown outcome, the exit code is 3 only if a second run does no harm.
+  4  For apply --dry-run: the cluster differs from the file.
  10  For serve: the member was removed from its cluster, or its cluster was
      superseded. Do not restart the member automatically, because every further
      start with this data directory fails in the same way.

@@ -72,6 +72,15 @@ var resets = map[commandv1.SequenceReset]sequence.Reset{
 	commandv1.SequenceReset_SEQUENCE_RESET_YEARLY:    sequence.ResetYearly,
 }
 
+// CheckSequenceSpec returns the error with which [Member.CreateSequence] refuses a specification in every cluster, unless forced.
+func CheckSequenceSpec(spec *commandv1.SequenceSpec) error {
+	if err := nfc.Check("sequence name", spec.GetName()); err != nil {
+		return err
+	}
+	_, err := accept(spec, false)
+	return err
+}
+
 // accept parses a specification that will be proposed. It makes the checks that the state machine,
 // which knows no formats and no time zones, cannot make. Unless alike, it also refuses a format that
 // would write numbers of different periods alike. It sets the codes of the specification to those of its format.

@@ -120,6 +120,9 @@ func (m *Member) proposeTemplate(ctx context.Context, cmd *commandv1.Command) (C
 	return ChangedTemplate{result.Template, result.Index}, err
 }
 
+// CheckTemplateSpec returns the error with which [Member.CreateTemplate] refuses a specification in every cluster, unless forced.
+func CheckTemplateSpec(spec *commandv1.TemplateSpec) error { return acceptTemplate(spec, false) }
+
 // acceptTemplate makes the checks of a specification that the state machine, which knows no formats and no time zones, cannot
 // make. Unless alike, it also refuses a format that would write numbers of two periods or of two names alike.
 func acceptTemplate(spec *commandv1.TemplateSpec, alike bool) error {

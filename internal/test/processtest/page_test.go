@@ -16,7 +16,11 @@ type page struct {
 	steps []step
 	// program is the Go program of the page; empty if it has none.
 	program string
+	files   map[string]string // YAML files, which a comment names
 }
+
+// fileName matches the comment that names a YAML file.
+var fileName = regexp.MustCompile(`(?m)^# ([a-z]+\.yaml)$`)
 
 // step is a command, its output, and the kinds of values that vary in the output.
 type step struct {
@@ -28,8 +32,8 @@ type step struct {
 // may name the kinds of values that vary: <!-- varies: id uuid -->.
 func parsePage(text string) (page, error) {
 	var (
-		p             page
-		inside        string
+		p             = page{files: make(map[string]string)}
+		inside, yaml  string
 		varies, above []string
 		empty         bool
 	)
@@ -56,7 +60,12 @@ func parsePage(text string) (page, error) {
 			if empty && inside == "console" {
 				return p, errors.New("a console block has no command")
 			}
-			inside = ""
+			if name := fileName.FindStringSubmatch(yaml); inside == "yaml" && name != nil {
+				p.files[name[1]] = yaml
+			}
+			inside, yaml = "", ""
+		case inside == "yaml":
+			yaml += line + "\n"
 		case inside == "go":
 			p.program += line + "\n"
 		case inside != "console":
@@ -123,6 +132,10 @@ func (v *variables) compare(varies []string, shown, printed string) error {
 
 func TestParsePage(t *testing.T) {
 	t.Parallel()
+	files, err := parsePage("```yaml\n# a.yaml\na: 1\n```\n```yaml\nb: 1\n```\n")
+	if err != nil || len(files.files) != 1 || files.files["a.yaml"] != "# a.yaml\na: 1\n" {
+		t.Errorf("parsePage() = %+v, %v", files, err)
+	}
 	p, err := parsePage("```console\n$ a\n1\n$ b\n```\n```text\n$ no\n```\n<!-- varies: id uuid -->\n```console\n$ c\nx\ny\n```\n```go\npackage main\n```\n```go\nmore\n```\n")
 	if err != nil || len(p.steps) != 3 || p.program != "package main\n" {
 		t.Fatalf("parsePage() = %+v, %v", p, err)

@@ -19,7 +19,7 @@ import (
 // sessions is the least number of commands on each page. It detects a page whose sessions
 // the test no longer finds.
 var sessions = map[string]int{
-	"README.md": 5, "docs/backup.md": 2, "docs/client-howto.md": 3, "docs/debug.md": 2, "docs/grpc.md": 8, "docs/http.md": 15, "docs/json.md": 12, "docs/migrate.md": 4, "docs/from-snowflake.md": 4, "docs/redis.md": 6, "docs/scale.md": 6, "docs/security.md": 10, "docs/sequences-howto.md": 46, "docs/upgrade.md": 3, "docs/uuids.md": 3,
+	"README.md": 5, "docs/apply.md": 18, "docs/backup.md": 2, "docs/client-howto.md": 3, "docs/debug.md": 2, "docs/grpc.md": 8, "docs/http.md": 15, "docs/json.md": 12, "docs/migrate.md": 4, "docs/from-snowflake.md": 4, "docs/redis.md": 6, "docs/scale.md": 6, "docs/security.md": 10, "docs/sequences-howto.md": 46, "docs/upgrade.md": 3, "docs/uuids.md": 3,
 }
 
 // TestDocumentedSessions compares the documentation with the output of a new cluster.
@@ -89,6 +89,11 @@ func rehearse(t *testing.T, path string) {
 	r := newReader(t, root)
 	if p.program != "" {
 		if err := os.WriteFile(filepath.Join(r.dir, "main.go"), []byte(replacePorts(p.program, r.toMember)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, content := range p.files {
+		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

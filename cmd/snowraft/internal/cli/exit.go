@@ -15,6 +15,8 @@ const (
 	ExitFailed     = 1
 	ExitUsage      = 2
 	ExitRepeatable = 3
+	// ExitDiffers is the code of a dry run that found differences.
+	ExitDiffers = 4
 	// ExitRemoved is the code of a member that was removed from its cluster. It is neither 2, with which the Go runtime exits
 	// after a panic and SIGABRT, nor a code that systemd names after another cause, such as 4 (NOPERMISSION).
 	ExitRemoved = 10

@@ -111,6 +111,19 @@ func Line(format string, args ...any) Block {
 	}
 }
 
+// Indented returns a block with text on lines that begin with indent.
+func Indented(indent, text string) Block {
+	return func(w io.Writer, s Style) {
+		room := s.Columns
+		if room > 0 {
+			room = max(room-len(indent), 1)
+		}
+		for _, line := range fold(escape(text, names.Control), room) {
+			fmt.Fprintln(w, indent+line)
+		}
+	}
+}
+
 // Record returns a block of labels, each followed by its value. The arguments alternate. Record omits
 // values that are the empty string.
 func Record(labelsAndValues ...any) Block {

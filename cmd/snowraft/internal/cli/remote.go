@@ -72,6 +72,9 @@ func (r *Remote) At(address string) (*Remote, error) {
 // Client returns the Go client of the connections.
 func (r *Remote) Client() *client.Client { return r.client }
 
+// Token returns the API token of the calls; empty without one.
+func (r *Remote) Token() string { return r.access.Token }
+
 // Close closes the connections. No call may be in progress.
 func (r *Remote) Close() { _ = r.client.Close() } // no call is in progress
 

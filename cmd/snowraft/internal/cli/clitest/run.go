@@ -64,7 +64,12 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // Golden compares got with a file of testdata.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := "testdata/" + name + ".golden"
+	GoldenAt(t, "testdata/"+name+".golden", got)
+}
+
+// GoldenAt compares got with a file.
+func GoldenAt(t *testing.T, path, got string) {
+	t.Helper()
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
