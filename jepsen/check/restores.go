@@ -13,7 +13,8 @@ import (
 const (
 	// issuedEarly is the time by which IDs may be ahead of the clock, rounded up.
 	issuedEarly = int64(20 * time.Millisecond)
-	// issuedLate is the time after the announced time within which IDs must be issued.
+	// issuedLate is the time after the announced time within which IDs must be issued, not counting the time for which the machine
+	// kept a member from a processor.
 	issuedLate = int64(5 * time.Second)
 )
 
@@ -66,7 +67,12 @@ func (r *Run) judgeRestores(v *Verdict) error {
 		return err
 	}
 	for _, s := range all {
-		switch late := s.first - s.issues; {
+		late := s.first - s.issues
+		if late > 0 && s.first < math.MaxInt64 {
+			issues := s.issues - (clock.wall(s.life.At) - s.life.At) // the moment of the announced time
+			late -= r.stalled(issues, issues+late)
+		}
+		switch {
 		case s.first < math.MaxInt64 && late <= issuedLate:
 			v.Facts["late_ns"] = max(v.Facts["late_ns"], late)
 		case s.end < s.issues+issuedLate:

@@ -162,7 +162,7 @@ func (r *Run) leaderChanges() int64 {
 }
 
 // phases makes the run invalid if a phase is missing or out of order. It returns the answered requests per second of load,
-// without the time in which a restored cluster may issue nothing.
+// without the time in which a restored cluster may issue nothing, and that for which the machine kept a member from a processor.
 func (r *Run) phases(v *Verdict, answered int64) float64 {
 	last := int64(math.MinInt64)
 	for _, name := range []string{history.PhaseLoad, history.PhaseFaults, history.PhaseHealed, history.PhaseEnd} {
@@ -175,7 +175,8 @@ func (r *Run) phases(v *Verdict, answered int64) float64 {
 		}
 		last = max(last, at)
 	}
-	took := r.Phases[history.PhaseEnd] - r.Phases[history.PhaseLoad] - r.silent(newObservedClock(r).wall)
+	from, to := r.Phases[history.PhaseLoad], r.Phases[history.PhaseEnd]
+	took := to - from - r.silent(newObservedClock(r).wall) - r.stalled(from, to)
 	if took <= 0 {
 		return 0
 	}

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// operateWithin is the time for which an operator retries.
-	operateWithin = 20 * time.Second
+	// operateWithin is the time for which an operator retries, see patient.
+	operateWithin = time.Minute
 	// tryFor is the time limit of one attempt.
 	tryFor = 3 * time.Second
 )
@@ -26,7 +26,7 @@ const (
 // operate acts as an operator: it calls do on one running member after another, until a call succeeds or operateWithin
 // has passed.
 func (w *World) operate(ctx context.Context, do func(ctx context.Context, conn *grpc.ClientConn) error) error {
-	ctx, cancel := context.WithTimeout(ctx, operateWithin)
+	ctx, cancel := w.patient(ctx, operateWithin)
 	defer cancel()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()

@@ -13,8 +13,8 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// undoWithin is the time limit for undoing a fault.
-const undoWithin = 3 * time.Minute
+// undoWithin is the time limit for undoing a fault, see patient.
+const undoWithin = 5 * time.Minute
 
 // Play makes the events of a schedule at their times, or later when their turn comes, and undoes them. It returns when all
 // are undone; if ctx ends, it undoes the remaining faults at once. It records each fault in the journal, failed ones too.
@@ -80,7 +80,7 @@ func (w *World) play(ctx context.Context, journal *history.Journal, kind Kind, n
 	_ = until(ctx, history.Now()+int64(e.For)) // the end of the run undoes the fault earlier
 	idle := made.Idle != nil && made.Idle()
 	if made.Undo != nil {
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
+		undo, cancel := w.patient(context.WithoutCancel(ctx), undoWithin)
 		defer cancel()
 		err = made.Undo(undo)
 	}

@@ -11,7 +11,7 @@ import (
 // reserve reserves all members for the caller, so that no workload kills a member or makes one leave meanwhile. It waits
 // for members that are reserved by another caller.
 func (w *World) reserve(ctx context.Context) (release func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, wellWithin)
+	ctx, cancel := w.patient(ctx, wellWithin)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

@@ -164,7 +164,7 @@ var final = []string{"UNKNOWN_SEQUENCE", "WOULD_REPEAT", "PERIOD_CLOSED"}
 // command runs a command until it succeeds, for at most operateWithin. An error that contains done, unless done is empty,
 // means that an earlier attempt succeeded.
 func (w *World) command(ctx context.Context, done string, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, operateWithin)
+	ctx, cancel := w.patient(ctx, operateWithin)
 	defer cancel()
 	for {
 		_, err := w.Lab.Command(ctx, args...)

@@ -111,7 +111,7 @@ func (w *World) restart(ctx context.Context, m *lab.Member, kill, upgraded bool)
 // finalize upgrades the remaining members, and then calls FinalizeUpgrade, as "snowraft upgrade finalize" does, until the
 // call succeeds.
 func finalize(ctx context.Context, w *World, _ schedule.Event) (Made, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
+	ctx, cancel := w.patient(context.WithoutCancel(ctx), undoWithin)
 	defer cancel()
 	for _, m := range w.Lab.Members {
 		if err := w.forward(ctx, m); err != nil {

@@ -14,9 +14,9 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// wellWithin is the time that a member may take to become healthy again without a fault. It is long because a new member
+// wellWithin is the time that a member may take to become healthy again without a fault, see patient. It is long because a new member
 // becomes a voter only after one leader has seen it healthy for some seconds, and workloads transfer leadership.
-const wellWithin = time.Minute
+const wellWithin = 2 * time.Minute
 
 // UntilWell waits until the members run, are voters, know a leader and report no problem.
 func (w *World) UntilWell(ctx context.Context, members ...*lab.Member) error {
@@ -25,7 +25,7 @@ func (w *World) UntilWell(ctx context.Context, members ...*lab.Member) error {
 
 // untilWell does what UntilWell does, and returns early with the error of hope if hope returns one.
 func (w *World) untilWell(ctx context.Context, hope func() error, members ...*lab.Member) error {
-	ctx, cancel := context.WithTimeout(ctx, wellWithin)
+	ctx, cancel := w.patient(ctx, wellWithin)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -52,7 +52,7 @@ func (w *World) untilWell(ctx context.Context, hope func() error, members ...*la
 
 // untilAnswers waits until a member issues an ID.
 func (w *World) untilAnswers(ctx context.Context, m *lab.Member) error {
-	ctx, cancel := context.WithTimeout(ctx, wellWithin)
+	ctx, cancel := w.patient(ctx, wellWithin)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
