@@ -42,7 +42,7 @@ func (g *testGateway) paths(token string) {
 		{"POST", "/seq/invoices", 401, 403},
 		{"GET", "/api/segment/get/orders", 401, 200},
 		{"GET", "/api/segment/get/invoices", 401, 403},
-		{"GET", "/api/snowflake/get/x", 401, 200},
+		{"GET", "/api/snowflake/get/default", 401, 200},
 		{"POST", "/v1/ids:generate", 401, 200},
 		{"GET", "/v1/sequences/orders", 401, 200},
 		{"GET", "/v1/sequences/invoices", 401, 403},

@@ -81,7 +81,7 @@ func TestTokens(t *testing.T) {
 		{"GET", "/id", 401, 401, "UNAUTHENTICATED: no token\n", "UNAUTHENTICATED: unknown token\n"},
 		{"POST", "/seq/a", 401, 401, "UNAUTHENTICATED: no token\n", "UNAUTHENTICATED: unknown token\n"},
 		{"GET", "/api/segment/get/a", 401, 401, springNone, springWrong},
-		{"GET", "/api/snowflake/get/a", 401, 401, springNone, springWrong},
+		{"GET", "/api/snowflake/get/x", 401, 401, springNone, springWrong},
 		{"GET", "/tinyid/id/nextId?bizType=a", 200, 200, tinyid, tinyid},
 		{"GET", "/tinyid/id/nextIdSimple?bizType=a", 200, 200, "", ""},
 		{"GET", "/v1/sequences/a", 200, 401, "", `"reason":"UNAUTHENTICATED"`}, // behind Conn, calls are judged

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,8 +41,15 @@ func TestLeaf(t *testing.T) {
 	}
 	want(t, r.ask("POST", "/api/segment/get/orders?x=y", ""), 200, "2")
 	want(t, r.ask("GET", "/api/segment/get/order%3Acn", ""), 200, "1")
-	want(t, r.ask("GET", "/api/snowflake/get/whatever", ""), 200, "1")
+	want(t, r.ask("GET", "/api/snowflake/get/default", ""), 200, "1")
 	want(t, r.ask("GET", "/api/snowflake/get/x", ""), 200, "2")
+
+	// Below a layout, all keys mean it.
+	for i, key := range []string{"whatever", "default", "A%20b", "a/api/segment/get/b"} {
+		want(t, r.ask("GET", "/leaf/x/api/snowflake/get/"+key, ""), 200, strconv.Itoa(3+i))
+	}
+	want(t, r.ask("GET", "/leaf/none/api/segment/get/orders", ""), 200, "3")
+	want(t, r.ask("GET", "/leaf/none/api/segment/get/a/api/snowflake/get/b", ""), 200, "1")
 
 	for _, c := range []struct {
 		path   string
@@ -51,7 +59,12 @@ func TestLeaf(t *testing.T) {
 	}{
 		{"/api/segment/get/none", nil, 500, springFailure{Error: "Internal Server Error", Exception: leafException, Message: "Result{id=-2, status=EXCEPTION}"}},
 		{"/api/segment/get/", nil, 404, springFailure{Error: "Not Found", Message: "No message available"}},
+		{"/api/snowflake/get/whatever", nil, 500, springFailure{Error: "Internal Server Error", Exception: leafException, Message: "Result{id=-2, status=EXCEPTION}"}},
 		{"/api/snowflake/get/", nil, 404, springFailure{Error: "Not Found", Message: "No message available"}},
+		{"/leaf/none/api/snowflake/get/x", nil, 500, springFailure{Error: "Internal Server Error", Exception: leafException, Message: "Result{id=-2, status=EXCEPTION}"}},
+		{"/leaf/x/api/snowflake/get/", nil, 404, springFailure{Error: "Not Found", Message: "No message available"}},
+		{"/leaf//api/snowflake/get/x", nil, 404, springFailure{Error: "Not Found", Message: "No message available"}},
+		{"/leaf/x/api/segment/get/", nil, 404, springFailure{Error: "Not Found", Message: "No message available"}},
 		{"/api/segment/get/a", &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no\nleader", RetryAfter: time.Second}, 500,
 			springFailure{Error: "Internal Server Error", Exception: leafException, Message: "Result{id=-3, status=EXCEPTION}"}},
 		{"/api/snowflake/get/a", &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "behind", RetryAfter: time.Second}, 500,

@@ -274,7 +274,7 @@ func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/id", "/seq/a", "/api/segment/get/a", "/api/snowflake/get/a", "/tinyid/id/nextId?bizType=a", "/tinyid/id/nextIdSimple?bizType=a"} {
+	for _, path := range []string{"/id", "/seq/a", "/api/segment/get/a", "/api/snowflake/get/x", "/leaf/x/api/snowflake/get/a", "/tinyid/id/nextId?bizType=a", "/tinyid/id/nextIdSimple?bizType=a"} {
 		for _, headers := range foreign {
 			if w := r.ask("GET", path, "", headers...); !forbidden(path, w) {
 				t.Errorf("GET %s, %v: %d %s", path, headers, w.Code, w.Body)

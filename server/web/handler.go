@@ -99,11 +99,11 @@ func New(cfg Config) (http.Handler, error) {
 
 // endpoint answers the paths of one pattern.
 type endpoint struct {
-	// get and post are "GET " and "POST " with the pattern. The pattern is a path that may end with a name in braces. prefix is
-	// the path without the name.
-	get, post, prefix string
-	named             bool // the pattern ends with a name
-	// take answers with numbers, even for a GET, or returns an error.
+	// get and post are "GET " and "POST " with the pattern. The pattern is a path that may end with a name in braces, and may have
+	// another one before. prefix is the path before the first name, and infix the path between both names.
+	get, post, prefix, infix string
+	named                    bool // the pattern ends with a name
+	// take answers with numbers, even for a GET, or returns an error. name is the end of the path, after the prefix.
 	take func(h *handler, w http.ResponseWriter, r *http.Request, name string) error
 	// refuse answers with an error, in the form of this endpoint.
 	refuse refuser
@@ -134,6 +134,8 @@ var (
 		numbers("/seq/{name}", (*handler).next, refuseText, refuseText),
 		numbers("/api/segment/get/{key}", (*handler).segment, refuseLeafSegment, refuseSpring),
 		numbers("/api/snowflake/get/{key}", (*handler).snowflake, refuseLeafSnowflake, refuseSpring),
+		numbers("/leaf/{layout}/api/segment/get/{key}", (*handler).segmentBelow, refuseLeafSegment, refuseSpring),
+		numbers("/leaf/{layout}/api/snowflake/get/{key}", (*handler).snowflakeBelow, refuseLeafSnowflake, refuseSpring),
 		tinyid("/tinyid/id/nextId", (*handler).nextID, refuseTinyid),
 		tinyid("/tinyid/id/nextIdSimple", (*handler).nextIDSimple, refuseTinyidSimple),
 		tinyid("/tinyid/id/nextSegmentId", (*handler).nextSegment, refuseTinyid),
@@ -149,8 +151,10 @@ var (
 
 func numbers(pattern string, take func(h *handler, w http.ResponseWriter, r *http.Request, name string) error,
 	refuse, forbid refuser) *endpoint {
-	prefix, _, named := strings.Cut(pattern, "{")
-	return &endpoint{get: "GET " + pattern, post: "POST " + pattern, prefix: prefix, named: named, take: take, refuse: refuse, forbid: forbid}
+	prefix, rest, named := strings.Cut(pattern, "{")
+	_, rest, _ = strings.Cut(rest, "}")
+	infix, _, _ := strings.Cut(rest, "{")
+	return &endpoint{get: "GET " + pattern, post: "POST " + pattern, prefix: prefix, infix: infix, named: named, take: take, refuse: refuse, forbid: forbid}
 }
 
 func tinyid(pattern string, take func(h *handler, w http.ResponseWriter, r *http.Request, name string) error, refuse refuser) *endpoint {
@@ -159,13 +163,22 @@ func tinyid(pattern string, take func(h *handler, w http.ResponseWriter, r *http
 	return e
 }
 
-// choose returns the endpoint that a path belongs to, and the name in the path.
+// matches reports whether the end of a path after the prefix follows the pattern.
+func (e *endpoint) matches(name string) bool {
+	if e.infix == "" {
+		return e.named || name == ""
+	}
+	_, rest, _ := strings.Cut(name, "/")
+	return strings.HasPrefix("/"+rest, e.infix)
+}
+
+// choose returns the endpoint that a path belongs to, and the end of the path after the endpoint's prefix.
 func (h *handler) choose(path string) (e *endpoint, name string) {
 	if h.cfg.Console.Has(path) {
 		return consoleEndpoint, ""
 	}
 	for _, e := range numberEndpoints {
-		if name, ok := strings.CutPrefix(path, e.prefix); ok && (e.named || name == "") {
+		if name, ok := strings.CutPrefix(path, e.prefix); ok && e.matches(name) {
 			return e, name
 		}
 	}

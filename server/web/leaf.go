@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 )
@@ -15,7 +16,7 @@ const leafException = "com.sankuai.inf.leaf.server.exception.LeafServerException
 // The error codes that Leaf returns in place of an ID.
 const (
 	leafNoBlock    = -3 // segment: no block is at hand
-	leafUnknownKey = -2 // segment: no sequence has this key
+	leafUnknownKey = -2 // no sequence or layout has this key
 	leafClockBack  = -3 // snowflake: the clock moved backwards by too much to wait
 	leafNoID       = -1 // snowflake: no ID after waiting
 )
@@ -32,17 +33,33 @@ func (h *handler) segment(w http.ResponseWriter, r *http.Request, key string) er
 	return err
 }
 
-// snowflake serves an ID of the default layout. Like Leaf, it ignores the key. If the key selected a layout, the creation of a
-// layout with that name would change the IDs of the key, and new IDs could repeat IDs that were issued before.
+// snowflake serves an ID of the layout that the key names. A key without a layout gets no ID: an ID of another layout could repeat
+// one that the client already has, and the creation of the layout would then change the IDs of the key.
 func (h *handler) snowflake(w http.ResponseWriter, r *http.Request, key string) error {
 	if err := checkLeaf(r, key); err != nil {
 		return err
 	}
-	text, err := h.cfg.Backend.AppendIDs(r.Context(), nil, w, "", 1)
+	text, err := h.cfg.Backend.AppendIDs(r.Context(), nil, w, key, 1)
 	if err == nil {
 		writeText(w, springText, bytes.TrimSuffix(text, []byte("\n")))
 	}
 	return err
+}
+
+// The paths below a layout are for clients whose keys all mean this layout. They differ only in the URL to which a client adds the path.
+// Names of layouts have no slash.
+
+func (h *handler) segmentBelow(w http.ResponseWriter, r *http.Request, name string) error {
+	_, rest, _ := strings.Cut(name, "/")
+	return h.segment(w, r, strings.TrimPrefix(rest, "api/segment/get/"))
+}
+
+func (h *handler) snowflakeBelow(w http.ResponseWriter, r *http.Request, name string) error {
+	layout, rest, _ := strings.Cut(name, "/")
+	if err := checkLeaf(r, strings.TrimPrefix(rest, "api/snowflake/get/")); err != nil {
+		return err
+	}
+	return h.snowflake(w, r, layout)
 }
 
 // checkLeaf returns an error for a wrong method, and for a request without a key, which matches no path of Leaf.
@@ -53,15 +70,15 @@ func checkLeaf(r *http.Request, key string) error {
 	return checkMethod(r)
 }
 
-// refuseLeaf returns a refuser with the answers of Leaf. The status is always 500, and the error code is id for reason and
-// others for all other reasons. The real error is in headers.
-func refuseLeaf(reason string, id, others int) func(http.ResponseWriter, *http.Request, error) {
+// refuseLeaf returns a refuser with the answers of Leaf. The status is always 500, and the error code is that of the reason in ids,
+// or others. The real error is in headers.
+func refuseLeaf(ids map[string]int, others int) func(http.ResponseWriter, *http.Request, error) {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
 		_, e := read(err)
 		explain(w, e)
-		shown := others
-		if e.Reason == reason {
-			shown = id
+		shown, listed := ids[e.Reason]
+		if !listed {
+			shown = others
 		}
 		springFailure{Status: http.StatusInternalServerError, Exception: leafException,
 			Message: fmt.Sprintf("Result{id=%d, status=EXCEPTION}", shown)}.answer(w, r)
@@ -69,6 +86,6 @@ func refuseLeaf(reason string, id, others int) func(http.ResponseWriter, *http.R
 }
 
 var (
-	refuseLeafSegment   = refuseLeaf(rpc.UnknownSequence, leafUnknownKey, leafNoBlock)
-	refuseLeafSnowflake = refuseLeaf(rpc.ClockBehind, leafClockBack, leafNoID)
+	refuseLeafSegment   = refuseLeaf(map[string]int{rpc.UnknownSequence: leafUnknownKey}, leafNoBlock)
+	refuseLeafSnowflake = refuseLeaf(map[string]int{rpc.UnknownLayout: leafUnknownKey, rpc.ClockBehind: leafClockBack}, leafNoID)
 )
