@@ -178,7 +178,7 @@ conformance: clients ## Run one suite against the clients of all languages and r
 	PYTHON=$(CURDIR)/bin/python-packed/bin/python go run ./conformance $(CONFORMANCEFLAGS)
 
 .PHONY: foreign
-foreign: ## Play libraries of Maven, Go, npm and PyPI that make IDs, alone and with leased workers, as root
+foreign: ## Play libraries of Maven, Go, npm and PyPI that make IDs, alone, with leased workers and with segments, as root
 	@internal/tools/tagged-tests.sh foreign $(TESTFLAGS)
 
 .PHONY: chart-check

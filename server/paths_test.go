@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"go/ast"
 	"go/parser"
@@ -26,12 +27,14 @@ const (
 	byStatus   form = iota // status 401 or 403
 	tinyidJSON             // code 5
 	tinyidText             // empty text
+	refused                // status 400, whoever calls
 )
 
 // httpPath is a request for the resource "default", or for none.
 type httpPath struct {
 	pattern, method, target, body string
 	right                         string // empty: public
+	resource                      string // empty: "default"
 	form                          form
 	parameter                     bool // the token is a parameter
 	once                          bool // the path ends the test if the caller is allowed
@@ -54,6 +57,11 @@ var shortPaths = []httpPath{
 	{pattern: "/tinyid/id/nextIdSimple", method: "GET", target: "/tinyid/id/nextIdSimple?bizType=default", right: trust.RightNextNumbers, form: tinyidText, parameter: true},
 	{pattern: "/tinyid/id/nextSegmentId", method: "GET", target: "/tinyid/id/nextSegmentId?bizType=default", right: trust.RightNextNumbers, form: tinyidJSON},
 	{pattern: "/tinyid/id/nextSegmentIdSimple", method: "GET", target: "/tinyid/id/nextSegmentIdSimple?bizType=default", right: trust.RightNextNumbers, form: tinyidText, parameter: true},
+	{pattern: "/segments/distributor/{namespace}/{name}", method: "POST", target: "/segments/distributor/shop/orders?offset=0&step=10", right: trust.RightNextNumbers, resource: "shop.orders"},
+	{pattern: "/segments/{namespace}/{name}", method: "PATCH", target: "/segments/shop/orders?step=10", right: trust.RightNextNumbers, resource: "shop.orders"},
+	{pattern: "/machines/{namespace}", method: "POST", target: "/machines/shop?machineBit=10&instanceId=a&stable=false&safeGuardDuration=PT5M", form: refused},
+	{pattern: "/ids/{name}", method: "GET", target: "/ids/default", right: trust.RightIssueIDs},
+	{pattern: "/ids/as-string/{name}", method: "GET", target: "/ids/as-string/default", right: trust.RightIssueIDs},
 	{pattern: "/metrics", method: "GET", target: "/metrics", right: trust.RightReadMetrics},
 	{pattern: "/healthz", method: "GET", target: "/healthz"},
 	{pattern: "/readyz", method: "GET", target: "/readyz"},
@@ -115,7 +123,7 @@ func (p httpPath) wants(c caller) string {
 	case p.all:
 		return c.wants(p.right, "*")
 	case trust.TakesResource(p.right):
-		return c.wants(p.right, "default")
+		return c.wants(p.right, cmp.Or(p.resource, "default"))
 	}
 	return c.wants(p.right, "")
 }
@@ -145,6 +153,7 @@ func (p httpPath) judge(t *testing.T, address string, c caller) {
 	}
 	got := ""
 	switch {
+	case p.form == refused && resp.StatusCode == http.StatusBadRequest:
 	case resp.StatusCode == http.StatusUnauthorized:
 		got = rpc.Unauthenticated
 	case resp.StatusCode == http.StatusForbidden:
@@ -172,10 +181,12 @@ func TestEveryPathJudgesEveryCaller(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := startSecured(t, 1)
 		n := s.nodes[0]
-		_, err := snowraftv1.NewSequenceServiceClient(s.admin(n)).CreateSequence(t.Context(),
-			&snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "default", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED}})
-		if err != nil {
-			t.Fatal(err)
+		for _, name := range []string{"default", "shop.orders"} {
+			_, err := snowraftv1.NewSequenceServiceClient(s.admin(n)).CreateSequence(t.Context(),
+				&snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: name, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED}})
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 		callers := s.callers("default", "other", "*")
 		for _, p := range append(operations(t), shortPaths...) {

@@ -84,7 +84,9 @@ func TestTokens(t *testing.T) {
 		{"GET", "/api/snowflake/get/x", 401, 401, springNone, springWrong},
 		{"GET", "/tinyid/id/nextId?bizType=a", 200, 200, tinyid, tinyid},
 		{"GET", "/tinyid/id/nextIdSimple?bizType=a", 200, 200, "", ""},
-		{"GET", "/v1/sequences/a", 200, 401, "", `"reason":"UNAUTHENTICATED"`}, // behind Conn, calls are judged
+		{"GET", "/ids/x", 401, 401, `"code":"UNAUTHENTICATED","msg":"no token"`, `"code":"UNAUTHENTICATED","msg":"unknown token"`},
+		{"PATCH", "/segments/shop/orders?step=10000", 200, 401, "", `"code":"UNAUTHENTICATED"`}, // behind Conn, calls are judged
+		{"GET", "/v1/sequences/a", 200, 401, "", `"reason":"UNAUTHENTICATED"`},                  // behind Conn, calls are judged
 		{"GET", "/docs", 200, 200, "", ""},
 		{"GET", "/openapi.json", 200, 200, "", ""},
 	} {

@@ -140,6 +140,10 @@ var (
 		tinyid("/tinyid/id/nextIdSimple", (*handler).nextIDSimple, refuseTinyidSimple),
 		tinyid("/tinyid/id/nextSegmentId", (*handler).nextSegment, refuseTinyid),
 		tinyid("/tinyid/id/nextSegmentIdSimple", (*handler).nextSegmentSimple, refuseTinyidSimple),
+		numbers("/ids/as-string/{name}", (*handler).cosidText, refuseCosID, refuseCosID),
+		numbers("/ids/{name}", (*handler).cosidID, refuseCosID, refuseCosID),
+		{prefix: "/" + cosidSegments, named: true, serve: (*handler).cosid, refuse: refuseCosID, forbid: refuseCosID},
+		{prefix: "/" + cosidMachines, named: true, public: true, serve: (*handler).machines, refuse: refuseCosID, forbid: refuseCosID},
 	}
 	callEndpoint    = &endpoint{serve: (*handler).call, refuse: refuseJSON, forbid: refuseJSON}
 	consoleEndpoint = &endpoint{public: true, serve: func(h *handler, w http.ResponseWriter, r *http.Request) (string, error) {

@@ -13,21 +13,25 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// Paths outside of /v1 keep their methods (docs/compatibility.md). TestText, TestLeaf and TestTinyid check their parameters. The
+// Paths outside of /v1 keep their methods (docs/compatibility.md). TestText, TestLeaf, TestTinyid and TestCosIDSegments check their parameters. The
 // console has its own test of its paths.
 func TestPathsKeepTheirMethods(t *testing.T) {
 	r := newRig(t)
 	for path, want := range map[string]string{
-		"/id":                               "GET POST",
-		"/seq/orders":                       "POST",
-		"/api/segment/get/orders":           "GET POST",
-		"/api/snowflake/get/x":              "GET POST",
-		"/leaf/x/api/segment/get/orders":    "GET POST",
-		"/leaf/x/api/snowflake/get/any":     "GET POST",
-		"/tinyid/id/nextId?bizType=a":       "GET POST",
-		"/tinyid/id/nextIdSimple?bizType=a": "GET POST",
-		"/docs":                             "GET HEAD",
-		"/openapi.json":                     "GET HEAD",
+		"/segments/distributor/shop/orders?offset=0&step=1": "POST",
+		"/segments/shop/orders?step=10000":                  "PATCH",
+		"/ids/x":                                            "GET",
+		"/ids/as-string/x":                                  "GET",
+		"/id":                                               "GET POST",
+		"/seq/orders":                                       "POST",
+		"/api/segment/get/orders":                           "GET POST",
+		"/api/snowflake/get/x":                              "GET POST",
+		"/leaf/x/api/segment/get/orders":                    "GET POST",
+		"/leaf/x/api/snowflake/get/any":                     "GET POST",
+		"/tinyid/id/nextId?bizType=a":                       "GET POST",
+		"/tinyid/id/nextIdSimple?bizType=a":                 "GET POST",
+		"/docs":                                             "GET HEAD",
+		"/openapi.json":                                     "GET HEAD",
 	} {
 		var got []string
 		for _, method := range []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"} {

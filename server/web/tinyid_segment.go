@@ -1,7 +1,6 @@
 package web
 
 import (
-	"crypto/rand"
 	"fmt"
 	"math"
 	"net/http"
@@ -41,8 +40,7 @@ func (h *handler) nextSegmentSimple(w http.ResponseWriter, r *http.Request, _ st
 	return err
 }
 
-// segmentOf takes a block of a relaxed sequence. A client keeps its segment for as long as it likes, so a sequence whose numbers begin
-// again in each period has none. The block of such a sequence goes back.
+// segmentOf takes a block of a relaxed sequence.
 func (h *handler) segmentOf(r *http.Request) (s tinyidSegment, err error) {
 	if err := parseTinyid(r); err != nil {
 		return s, err
@@ -51,17 +49,10 @@ func (h *handler) segmentOf(r *http.Request) (s tinyidSegment, err error) {
 	if err != nil {
 		return s, err
 	}
-	key := make([]byte, 16)
-	_, _ = rand.Read(key) // never fails
-	sequences := snowraftv1.NewSequenceServiceClient(h.cfg.Conn)
-	resp, err := sequences.AllocateBlock(r.Context(), &snowraftv1.AllocateBlockRequest{Sequence: name, Count: segmentNumbers, ReturnKey: key})
-	if err != nil {
-		return s, err
-	}
-	b := resp.GetBlock()
-	if s, err = newSegment(b); err != nil {
-		_, _ = sequences.ReturnBlock(r.Context(), &snowraftv1.ReturnBlockRequest{Sequence: name, Token: b.GetToken(), Unused: b.GetCount(), ReturnKey: key})
-	}
+	err = h.takeBlock(r.Context(), name, segmentNumbers, func(b *snowraftv1.Block) (err error) {
+		s, err = newSegment(b)
+		return err
+	})
 	return s, err
 }
 
@@ -70,15 +61,11 @@ func newSegment(b *snowraftv1.Block) (s tinyidSegment, err error) {
 	first, delta := b.GetFirst(), b.GetIncrement()
 	switch {
 	case b.GetPeriod() != "":
-		return s, unfit("begins again in each period")
+		return s, unfit("tinyid", "begins again in each period", "use nextId")
 	case delta < 1 || delta > math.MaxInt32 || first < 0:
-		return s, unfit("has negative numbers, or an increment that tinyid does not have")
+		return s, unfit("tinyid", "has negative numbers, or an increment that tinyid does not have", "use nextId")
 	}
 	last := first + int64(b.GetCount()-1)*delta                //nolint:gosec // a block lies within 64 bits
 	used := min(usedBeforeNext, int64(b.GetCount())/5) * delta //nolint:gosec // less than a block
 	return tinyidSegment{Max: last, Loading: first + used, Current: first - delta, Delta: delta, Remainder: first % delta}, nil
-}
-
-func unfit(why string) error {
-	return invalid("a client of tinyid cannot issue numbers of a sequence that " + why + "; use nextId")
 }

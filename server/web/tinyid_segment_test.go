@@ -26,7 +26,8 @@ var blocks = map[string]*snowraftv1.Block{
 }
 
 func (s *service) AllocateBlock(ctx context.Context, req *snowraftv1.AllocateBlockRequest) (*snowraftv1.AllocateBlockResponse, error) {
-	return &snowraftv1.AllocateBlockResponse{Block: blocks[req.GetSequence()]}, s.saw(ctx, req)
+	name := strings.TrimPrefix(req.GetSequence(), "shop.") // the namespace of CosId's clients
+	return &snowraftv1.AllocateBlockResponse{Block: blocks[name]}, s.saw(ctx, req)
 }
 
 func (s *service) ReturnBlock(ctx context.Context, req *snowraftv1.ReturnBlockRequest) (*snowraftv1.ReturnBlockResponse, error) {

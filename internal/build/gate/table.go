@@ -170,7 +170,7 @@ var table = []part{
 	},
 	{
 		name: "foreign", lane: waits, turn: 1,
-		paths: []string{"internal/test/foreign/", "internal/contain/", "cmd/snowraft/internal/worker/", "docs/workers", "snowflake/preset"},
+		paths: []string{"internal/test/foreign/", "server/web/cosid", "internal/test/processtest/cosid_", "internal/test/processtest/testdata/cosid/", "internal/contain/", "cmd/snowraft/internal/worker/", "docs/workers", "snowflake/preset"},
 		gate:  each(tests("make", "foreign", "TESTFLAGS=-json")),
 		full:  each(whole(tests("make", "foreign", "TESTFLAGS=-json"))),
 	},

@@ -1,4 +1,4 @@
-//go:build process || browser || prometheus || redisclients || examples || databases
+//go:build process || browser || prometheus || redisclients || examples || databases || foreign
 
 package processtest
 

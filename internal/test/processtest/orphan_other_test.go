@@ -1,4 +1,4 @@
-//go:build (process || browser || prometheus || redisclients || examples) && !linux
+//go:build (process || browser || prometheus || redisclients || examples || databases || foreign) && !linux
 
 package processtest
 
