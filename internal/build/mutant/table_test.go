@@ -60,6 +60,7 @@ var sections = []struct{ dir, title string }{
 	{"cmd/snowraft/internal/serve", "Command line: processes"},
 	{"cmd/snowraft/internal/member", "Command line: members"},
 	{"cmd/snowraft/internal/seq", "Command line: sequences"},
+	{"cmd/snowraft/internal/apply", "Command line: descriptions"},
 	{"cmd/snowraft/internal/secret", "Command line: secrets"},
 	{"cmd/snowraft/internal/restore", "Command line: restore"},
 	{"cmd/snowraft/internal/debug", "Command line: debug archives"},
