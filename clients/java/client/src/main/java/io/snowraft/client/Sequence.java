@@ -94,6 +94,12 @@ public final class Sequence {
         return fetch(count, period.requestId().isEmpty() ? body : repeatable(body, period.requestId()));
     }
 
+    /** Returns the next numbers of one period as {@link #takeOf} does, without waiting for them. */
+    public CompletableFuture<Numbers> takeOfAsync(NumberPeriod period, int count) {
+        Answers.checkCount(count, Answers.MAX_COUNT, "numbers");
+        return numbers.async(() -> takeOf(period, count));
+    }
+
     /** Returns the numbers of {@link #takeOf} as texts, 1 to 1,000. Their dates are in the period. */
     public List<String> textsOf(NumberPeriod period, int count) {
         Answers.checkCount(count, MAX_TEXTS, "texts");

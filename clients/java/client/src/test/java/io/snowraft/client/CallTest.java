@@ -218,11 +218,13 @@ class CallTest {
                 SnowraftClient client = client(member)) {
             Sequence invoices = client.sequence("invoices");
             assertEquals("2026-10-01", invoices.takeOf(NumberPeriod.of("2026-10"), 1).period());
+            assertEquals(813, invoices.takeOfAsync(NumberPeriod.of("2026-10"), 1).get().first());
             assertEquals(List.of("OCT-813"), invoices.textsOf(NumberPeriod.of("2026-10").from(813).requestId("r"), 1));
             List<String> bodies = member.requests("/v1/sequences:next").stream().map(r -> r.body()).toList();
             String request = "{\"sequence\":\"invoices\",\"count\":1,\"period\":\"2026-10\"";
-            assertEquals(List.of(request + "}", request + ",\"from\":\"813\",\"requestId\":\"r\"}"), bodies);
+            assertEquals(List.of(request + "}", request + "}", request + ",\"from\":\"813\",\"requestId\":\"r\"}"), bodies);
             assertThrows(SnowraftException.class, () -> NumberPeriod.of(""));
+            assertThrows(SnowraftException.class, () -> invoices.takeOfAsync(NumberPeriod.of("2026-10"), 0));
             assertThrows(SnowraftException.class, () -> invoices.textsOf(NumberPeriod.of("2026-10"), 1001));
         }
     }
