@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -364,7 +365,7 @@ func (b *books) join(other *books) {
 // compare compares the books with the ledger of a sequence.
 func (b *books) compare(s *State, name string) error {
 	got := map[bookNumber]bookFate{}
-	for _, a := range s.Accounts(name, -1, 1000) {
+	for _, a := range s.Accounts(name, math.MaxInt32, 1000) {
 		if next := b.next[a.Period]; next == 0 {
 			return violated("period", "%+v, want none", a)
 		}

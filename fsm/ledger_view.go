@@ -143,18 +143,18 @@ func (s *State) Account(name string, period int32) Account {
 	return a.view(period, period < q.period)
 }
 
-// Accounts returns up to limit summaries of the periods of a gapless sequence after a period, in ascending order; -1 begins
-// with the first one.
-func (s *State) Accounts(name string, after int32, limit int) (page []Account) {
+// Accounts returns up to limit summaries of the periods of a gapless sequence before a period, the latest first; [math.MaxInt32]
+// begins with the last one.
+func (s *State) Accounts(name string, before int32, limit int) (page []Account) {
 	q, l := s.reservable(name)
 	if l == nil {
 		return nil
 	}
-	l.periods.Ascend(after, func(period int32, a *account) bool {
+	l.periods.Descend(before, func(period int32, a *account) bool {
 		if len(page) >= limit {
 			return false
 		}
-		if period > after {
+		if period < before {
 			page = append(page, a.view(period, period < q.period))
 		}
 		return true

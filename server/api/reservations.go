@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -180,9 +181,9 @@ func (r reservations) ListPeriods(ctx context.Context, req *snowraftv1.ListPerio
 	if err != nil {
 		return nil, err
 	}
-	after := int64(-1)
+	before := int64(math.MaxInt32)
 	if token := req.GetPageToken(); token != "" {
-		if after, err = strconv.ParseInt(token, 10, 32); err != nil {
+		if before, err = strconv.ParseInt(token, 10, 32); err != nil {
 			return nil, wire.Invalid("page_token: expected the next_page_token of a list of this sequence")
 		}
 	}
@@ -191,7 +192,7 @@ func (r reservations) ListPeriods(ctx context.Context, req *snowraftv1.ListPerio
 	}
 	resp := &snowraftv1.ListPeriodsResponse{}
 	r.Member.State().View(func(s *fsm.State) {
-		all := s.Accounts(req.GetSequence(), int32(after), size+1) //nolint:gosec // 32 bits
+		all := s.Accounts(req.GetSequence(), int32(before), size+1) //nolint:gosec // 32 bits
 		resp.Periods, resp.NextPageToken = page(all, size, func(last fsm.Account) string { return strconv.Itoa(int(last.Period)) }, summaryMessage)
 	})
 	return resp, nil

@@ -96,9 +96,9 @@ func (r reservations) ListPeriods(_ context.Context, _ *snowraftv1.ListPeriodsRe
 		return nil, err
 	}
 	return &snowraftv1.ListPeriodsResponse{Periods: []*snowraftv1.PeriodSummary{
-		{Period: "2024-01-01", First: new(int64(1)), Last: new(int64(7)), Confirmed: 7, Cut: true},
-		{Period: "2025-01-01", Closed: true},
 		{Period: "2026-01-01", First: new(int64(1)), Last: new(int64(12)), Confirmed: 8, Void: 1, Taken: 1, Open: 2},
+		{Period: "2025-01-01", Closed: true},
+		{Period: "2024-01-01", First: new(int64(1)), Last: new(int64(7)), Confirmed: 7, Cut: true},
 	}}, nil
 }
 

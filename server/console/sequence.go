@@ -26,8 +26,6 @@ const (
 	reservationsOnPage = 50
 	// periodsOnPage is the number of periods of a kind on a page: the newest ones.
 	periodsOnPage = 24
-	// mostAccounts bounds the accounts of periods that are read for the newest ones: those of almost three years of days.
-	mostAccounts = 1000
 )
 
 // sequenceData is the data of the page.
@@ -106,14 +104,9 @@ func (d *sequenceData) account(ctx context.Context, api *API, in *input) error {
 		d.Open = append(d.Open, reservation{r, span(in.now.UnixMilli()-r.GetReservedAtMs()) + " ago", owner})
 	}
 	d.pager = newPager(sequencePath, map[string]string{"name": d.Name}, after, open.GetNextPageToken())
-	accounts, err := api.Reservations.ListPeriods(ctx, &snowraftv1.ListPeriodsRequest{Sequence: d.Name, PageSize: mostAccounts})
-	if err != nil {
-		return err
-	}
-	all := accounts.GetPeriods()
-	d.Periods = all[max(0, len(all)-periodsOnPage):]
-	slices.Reverse(d.Periods)
-	return nil
+	accounts, err := api.Reservations.ListPeriods(ctx, &snowraftv1.ListPeriodsRequest{Sequence: d.Name, PageSize: periodsOnPage})
+	d.Periods = accounts.GetPeriods()
+	return err
 }
 
 // viewOf returns a sequence as a view without a rate.

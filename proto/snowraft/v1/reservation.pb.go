@@ -1397,7 +1397,7 @@ func (x *ListPeriodsRequest) GetPageToken() string {
 
 type ListPeriodsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In ascending order.
+	// The latest first.
 	Periods []*PeriodSummary `protobuf:"bytes,1,rep,name=periods,proto3" json:"periods,omitempty"`
 	// Empty after the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`

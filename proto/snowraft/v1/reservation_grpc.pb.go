@@ -65,7 +65,7 @@ type ReservationServiceClient interface {
 	// AuditPeriod returns the account of a period: its summary, and page by page all numbers that are not plainly confirmed, in
 	// ascending order.
 	AuditPeriod(ctx context.Context, in *AuditPeriodRequest, opts ...grpc.CallOption) (*AuditPeriodResponse, error)
-	// ListPeriods returns the summaries of all periods of a gapless sequence page by page, in ascending order.
+	// ListPeriods returns the summaries of all periods of a gapless sequence page by page, the latest first.
 	ListPeriods(ctx context.Context, in *ListPeriodsRequest, opts ...grpc.CallOption) (*ListPeriodsResponse, error)
 }
 
@@ -193,7 +193,7 @@ type ReservationServiceServer interface {
 	// AuditPeriod returns the account of a period: its summary, and page by page all numbers that are not plainly confirmed, in
 	// ascending order.
 	AuditPeriod(context.Context, *AuditPeriodRequest) (*AuditPeriodResponse, error)
-	// ListPeriods returns the summaries of all periods of a gapless sequence page by page, in ascending order.
+	// ListPeriods returns the summaries of all periods of a gapless sequence page by page, the latest first.
 	ListPeriods(context.Context, *ListPeriodsRequest) (*ListPeriodsResponse, error)
 	mustEmbedUnimplementedReservationServiceServer()
 }

@@ -55,7 +55,7 @@ func periodOf(ctx context.Context, r *cli.Remote, sequence, given string) (strin
 	case 1:
 		return found[0], nil
 	}
-	return "", cli.Usagef("--period %q: %d periods of sequence %q begin so, from %s to %s; give the whole day", given, len(found), sequence, found[0], found[len(found)-1])
+	return "", cli.Usagef("--period %q: %d periods of sequence %q begin so, from %s to %s; give the whole day", given, len(found), sequence, found[len(found)-1], found[0])
 }
 
 func numberArgument(text string) (int64, error) {

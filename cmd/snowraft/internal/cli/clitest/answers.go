@@ -59,7 +59,7 @@ var answers = map[string]proto.Message{
 	"ResolveNumbers":   &snowraftv1.ResolveNumbersResponse{},
 	"ListReservations": &snowraftv1.ListReservationsResponse{Reservations: []*snowraftv1.Reservation{reservation}},
 	"ListPeriods": &snowraftv1.ListPeriodsResponse{Periods: []*snowraftv1.PeriodSummary{
-		{Period: "2025-01-01", Closed: true, First: new(int64(1)), Last: new(int64(9)), Confirmed: 9}, account,
+		account, {Period: "2025-01-01", Closed: true, First: new(int64(1)), Last: new(int64(9)), Confirmed: 9},
 	}},
 	"AuditPeriod": &snowraftv1.AuditPeriodResponse{Summary: account, Numbers: []*snowraftv1.NumberAccount{
 		{Number: 3, Count: 1, Fate: snowraftv1.NumberFate_NUMBER_FATE_VOID, Voids: 1, Reason: "order canceled", Reusable: true, Index: 5000, AtMs: 1792418538000, Caller: "token 17 (billing)"},
