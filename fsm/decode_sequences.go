@@ -39,7 +39,10 @@ func (r *snapshotDecoder) addSequence(m *commandv1.SnapshotSequence) error {
 	if err != nil {
 		return err
 	}
-	q.setEarlier(formats)
+	q.setFormats(formats, m.GetFormatsStated())
+	if m.GetFormatsStated() && (s.restored == nil || s.version < DocumentVersion) {
+		return corrupt("sequence %q has formats that an operator stated, in a cluster that was not restored", name)
+	}
 	var keyed bool
 	if q.lastKeyHash, keyed = hashOf(m.GetLastKeyHash()); keyed != (q.lastToken != 0) {
 		return corrupt("sequence %q has a block of token %d with a key hash of %d bytes", name, q.lastToken, len(m.GetLastKeyHash()))

@@ -90,14 +90,14 @@ func TestTooManyFormats(t *testing.T) {
 		spec.Format = fmt.Sprintf("%d-{seq}", i)
 		return change(spec, l.seq("v").Generation)
 	}
-	for i := range maxFormats {
+	for i := range MaxFormats {
 		l.must(format(i))
 	}
-	l.refused(commandv1.Refusal_REFUSAL_LIMIT_REACHED, format(maxFormats))
-	l.must(format(maxFormats - 1))
+	l.refused(commandv1.Refusal_REFUSAL_LIMIT_REACHED, format(MaxFormats))
+	l.must(format(MaxFormats - 1))
 	l.must(remove("v"))
 	l.survives()
-	if q, _ := l.DeletedSequence("v"); len(q.Formats()) != maxFormats+1 || q.Forgotten {
+	if q, _ := l.DeletedSequence("v"); len(q.Formats()) != MaxFormats+1 || q.Forgotten {
 		t.Errorf("%d formats of the deleted sequence", len(q.Formats()))
 	}
 
@@ -198,5 +198,16 @@ func TestSnapshotsOfFormats(t *testing.T) {
 		if s, err := ReadState(bytes.NewReader(data), Version); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v, %v", name, s != nil, err)
 		}
+	}
+}
+
+// A format counts in which no number was written: a backup may have it, and a restored cluster then writes numbers in it.
+func TestUnusedFormatsAreKept(t *testing.T) {
+	l := newCodeLog(t)
+	l.must(create(written("v", "A{seq}"), 0))
+	l.must(change(written("v", "B{seq}"), l.seq("v").Generation))
+	l.must(remove("v"))
+	if q, _ := l.Remembered("v"); !slices.Equal(q.Formats(), []Written{{Format: "A{seq}"}, {Format: "B{seq}"}}) {
+		t.Errorf("%v", q.Formats())
 	}
 }

@@ -39,6 +39,9 @@ func (w *lives) attest() error {
 			cmd.GetResumeSequence().Margin += 4000
 		}
 	}
+	if w.documents && q.Generation%2 == 0 {
+		states(cmd, "X{seq}")
+	}
 	return w.commit(cmd)
 }
 

@@ -72,7 +72,7 @@ type Restoration struct {
 //   - Windows begin after the floor, and no window of the earlier cluster reaches beyond the floor.
 //   - All workers are released, and no block can be returned.
 //   - All pasts are closed, and all backfill jobs are ended.
-//   - All sequences are frozen, and sequences and layouts of other names cannot be created. All templates are suspended.
+//   - All sequences are frozen, their formats since the backup are unknown, and sequences and layouts of other names cannot be created. All templates are suspended.
 //   - Periods that the earlier cluster may have begun are skipped, and earlier ones are closed until they are resumed.
 //   - The lineage begins again, and a seal ends.
 //
@@ -133,6 +133,7 @@ func (s *State) freeze(r Restoration, until int64) error {
 	for old, deleted := range s.sequences.all() {
 		q := *old
 		q.frozen = true
+		q.setFormats(q.earlier(), false)
 		q.forbidReturn()
 		if q.spec.resets() {
 			period, err := r.lastPeriod(q.spec, deleted, until)

@@ -21,8 +21,19 @@ func (s *State) resumeSequence(e entry) Result {
 	if refused := old.checkGeneration(c.GetGeneration()); refused != nil {
 		return Result{Err: refused}
 	}
+	if len(c.GetFormats()) > 0 && !c.GetFormatsStated() || c.GetFormatsStated() && c.GetPeriod() != 0 {
+		return Result{Err: invalid("formats: expected formats_stated, and no period")}
+	}
 	if c.GetPeriod() != 0 {
 		return s.resumePeriod(e, old, live)
+	}
+	counts := c.After != nil || c.GetMargin() > 0
+	switch {
+	case !c.GetFormatsStated():
+	case old.frozen && !counts:
+		return Result{Err: invalid("formats of sequence %q: it is frozen, so state its last number too", old.name)}
+	case !old.frozen && !counts:
+		return s.resumeFormats(e, old, live)
 	}
 	if !old.frozen {
 		return Result{Err: invalid("sequence %q is not frozen; to skip numbers, set its next number with \"snowraft seq set\"", old.name)}
@@ -32,6 +43,11 @@ func (s *State) resumeSequence(e entry) Result {
 	}
 	q := *old
 	q.generation, q.numbering, q.frozen = e.index, e.index, false
+	if c.GetFormatsStated() {
+		if refused := s.stateFormats(&q, c.GetFormats()); refused != nil {
+			return Result{Err: refused}
+		}
+	}
 	if q.spec.gapless() && live {
 		p := s.edit(&q, e)
 		if refused := p.resumeGapless(c.After, c.GetMargin()); refused != nil {
@@ -42,13 +58,34 @@ func (s *State) resumeSequence(e entry) Result {
 	} else if refused := q.resume(c.After, c.GetMargin()); refused != nil {
 		return Result{Err: refused}
 	}
-	if live {
-		s.sequences.put(&q)
-	} else {
+	if !live {
 		q.moveTo(q.spec.start) // the state that deleteSequence leaves
-		s.sequences.putDeleted(&q)
 	}
 	s.frozen--
+	return s.resumed(&q, live)
+}
+
+// resumeFormats keeps the operator's statement about the formats of a name, and leaves its numbers as they are.
+func (s *State) resumeFormats(e entry, old *sequence, live bool) Result {
+	if err := old.grows(e.index); err != nil {
+		return halted(err)
+	}
+	q := *old
+	q.generation = e.index
+	if refused := s.stateFormats(&q, e.cmd.GetResumeSequence().GetFormats()); refused != nil {
+		return Result{Err: refused}
+	}
+	return s.resumed(&q, live)
+}
+
+// resumed puts a sequence that was resumed, or a part of it, or the record of a deleted one.
+func (s *State) resumed(q *sequence, live bool) Result {
+	if live {
+		s.sequences.put(q)
+	} else {
+		q.numbering = q.generation
+		s.sequences.putDeleted(q)
+	}
 	s.sequenceRevision++
 	v := q.view()
 	v.Deleted = !live
@@ -82,16 +119,7 @@ func (s *State) resumePeriod(e entry, old *sequence, live bool) Result {
 	q := *old
 	q.generation = e.index
 	q.setEnded(counter)
-	if live {
-		s.sequences.put(&q)
-	} else {
-		q.numbering = q.generation
-		s.sequences.putDeleted(&q)
-	}
-	s.sequenceRevision++
-	v := q.view()
-	v.Deleted = !live
-	return Result{Sequence: v}
+	return s.resumed(&q, live)
 }
 
 // frozenPeriod returns the record of a period that a restore closed, or a new one if the operator states the last number.

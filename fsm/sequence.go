@@ -37,9 +37,12 @@ type Sequence struct {
 
 	Forgotten bool // the formats of a deleted sequence are not remembered
 
+	// FormatsStated reports whether the operator of a restored cluster stated the formats that the name got after the backup.
+	FormatsStated bool
+
 	spent   bool // see sequence
 	late    *late
-	formats *[]Written
+	formats *formats
 }
 
 // sequence is one sequence, or the record of a deleted one. It is never changed, only
@@ -86,8 +89,7 @@ type sequence struct {
 	spent  bool // nothing is left to grant in the period, whatever base and granted say
 	frozen bool // true if the generation is before the restore
 	code   code
-	// formats holds the earlier formats of the name in which numbers may have been written; see left.
-	formats *[]Written
+	formats *formats // nil: none, and no statement
 }
 
 // last returns the last number that was granted from base.
@@ -176,7 +178,7 @@ func (q *sequence) view() Sequence {
 	v := Sequence{
 		Spec: q.spec.message(q.name), CreatedMillis: q.created, Incarnation: q.incarnation,
 		Generation: q.generation, Numbering: q.numbering, Period: q.period, Remaining: q.remaining(), Frozen: q.frozen,
-		Coded: q.code != code{}, formats: q.formats, spent: q.spent, late: q.late,
+		Coded: q.code != code{}, FormatsStated: q.formatsStated(), formats: q.formats, spent: q.spent, late: q.late,
 	}
 	v.Last, v.HasLast = q.last()
 	if q.spec.gapless() {

@@ -185,7 +185,7 @@ func (s *State) createTemplate(e entry) Result {
 }
 
 // updateTemplate replaces a template's specification, for sequences that begin later. In a restored cluster, another
-// increment or other periods suspend the template: the start that the operator gave was for the old one.
+// increment, other periods or another format suspend the template: the start that the operator gave was for the old one.
 func (s *State) updateTemplate(e entry) Result {
 	c := e.cmd.GetUpdateTemplate()
 	if refused := checkTemplate(c.GetSpec()); refused != nil {
@@ -197,7 +197,8 @@ func (s *State) updateTemplate(e entry) Result {
 	}
 	next := *old
 	next.settings, next.quota, next.generation = compactTemplate(c.GetSpec()), c.GetSpec().GetQuota(), e.index
-	if s.restored != nil && (next.settings.increment != old.settings.increment || !next.settings.calendar().sameAs(old.settings.calendar())) {
+	if s.restored != nil && (next.settings.increment != old.settings.increment || !next.settings.calendar().sameAs(old.settings.calendar()) ||
+		next.settings.written() != old.settings.written()) {
 		next.suspended, next.start = true, nil
 	}
 	if err := next.checkStart(); err != nil {

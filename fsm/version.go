@@ -96,7 +96,7 @@ func newestField(cmd *commandv1.Command) uint32 {
 	if needsDocuments(cmd.GetCreateSequence().GetSpec()) || needsDocuments(cmd.GetUpdateSequence().GetSpec()) ||
 		cmd.GetCreateSequence().GetSpec().GetTemplate() != "" || cmd.GetUpdateSequence().GetSpec().GetTemplate() != "" ||
 		cmd.GetCreateToken().GetSequences() != 0 || cmd.GetUpdateToken().GetSequences() != 0 || usesLate(cmd) ||
-		cmd.GetCreateLayout().GetSpec().GetPast() {
+		cmd.GetCreateLayout().GetSpec().GetPast() || cmd.GetResumeSequence().GetFormatsStated() || len(cmd.GetResumeSequence().GetFormats()) > 0 {
 		return DocumentVersion
 	}
 	acquire := cmd.GetAcquireWorker()

@@ -113,7 +113,10 @@ var wholes = []struct {
 		return &snowraftv1.ResumeSequenceRequest{Sequence: v.name, After: new(int64(77)), Period: "2026-06", ExpectedGeneration: &v.sequence.Generation}
 	}},
 	{snowraftv1.SequenceService_ResumeSequence_FullMethodName, true, func(v *whole) proto.Message { // the sequence is not frozen
-		return &snowraftv1.ResumeSequenceRequest{Sequence: v.name, After: new(int64(77)), Margin: 11, ExpectedGeneration: &v.sequence.Generation}
+		return &snowraftv1.ResumeSequenceRequest{Sequence: v.name, After: new(int64(77)), Margin: 11, Formats: []string{"Z{seq}"}, ExpectedGeneration: &v.sequence.Generation}
+	}},
+	{snowraftv1.SequenceService_ResumeSequence_FullMethodName, true, func(v *whole) proto.Message { // the cluster was not restored
+		return &snowraftv1.ResumeSequenceRequest{Sequence: v.name, FormatsKept: true}
 	}},
 	{snowraftv1.SequenceService_DeleteSequence_FullMethodName, false, func(v *whole) proto.Message {
 		return &snowraftv1.DeleteSequenceRequest{Name: v.name, ExpectedGeneration: &v.sequence.Generation}

@@ -118,7 +118,7 @@ func (m *Member) UpdateSequence(ctx context.Context, name string, u Update) (Cha
 				return Changed{}, err
 			}
 		}
-		if err := acceptChange(s, spec, u.Force.Format); err != nil {
+		if err := m.acceptChange(s, spec, u.Force.Format); err != nil {
 			return Changed{}, err
 		}
 		update := &commandv1.UpdateSequence{Spec: spec, Generation: s.Generation, Next: u.Next, Force: u.Force.Numbers}
@@ -156,12 +156,16 @@ func (m *Member) stampPeriods(update *commandv1.UpdateSequence, before fsm.Seque
 
 // acceptChange checks a specification that will replace another. Unless forced, it refuses a format
 // whose texts may repeat those of other periods, or those of other numbers in the old format, in an earlier one, or with the old start of years.
-func acceptChange(present fsm.Sequence, spec *commandv1.SequenceSpec, force bool) error {
+// After a restore, it refuses another format until all earlier ones are known.
+func (m *Member) acceptChange(present fsm.Sequence, spec *commandv1.SequenceSpec, force bool) error {
 	before := present.Spec
 	sameFormat := spec.GetFormat() == before.GetFormat() && spec.GetYearStarts() == before.GetYearStarts()
 	now, err := accept(spec, force || sameFormat && spec.GetReset_() == before.GetReset_())
-	if err != nil || force || sameFormat {
+	switch {
+	case err != nil || force || sameFormat:
 		return err
+	case m.formatsUnknown(present) && !present.Frozen:
+		return refuseUnknownFormats(spec.GetName())
 	}
 	old := before.GetFormat()
 	if was, err := define(fsm.Sequence{Spec: before}); err == nil && !sequence.Overlap(was.format, now.format) {

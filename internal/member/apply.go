@@ -126,7 +126,7 @@ func (m *Member) applyTo(ctx context.Context, s fsm.Sequence, want *commandv1.Se
 		})
 		return changed.Index, err
 	}
-	if err := acceptChange(s, want, a.Force.Format); err != nil {
+	if err := m.acceptChange(s, want, a.Force.Format); err != nil {
 		return 0, err
 	}
 	m.fsm.View(func(state *fsm.State) {

@@ -135,7 +135,11 @@ func drawCodeSecret(known, restored, force bool) ([]byte, error) {
 // deleted one, 0 if there is none.
 func (m *Member) checkDeleted(name string, format *sequence.Format) (generation uint64, err error) {
 	var tomb fsm.Sequence
-	m.fsm.View(func(s *fsm.State) { tomb, _ = s.DeletedSequence(name) })
+	var deleted bool
+	m.fsm.View(func(s *fsm.State) { tomb, deleted = s.DeletedSequence(name) })
+	if deleted && !tomb.Frozen && m.formatsUnknown(tomb) {
+		return tomb.Generation, refuseUnknownFormats(name)
+	}
 	why := "its format is not remembered"
 	if !tomb.Forgotten || codesOf(format) == nil {
 		old := alike(tomb, format)
@@ -152,11 +156,30 @@ func (m *Member) checkDeleted(name string, format *sequence.Format) (generation 
 // that this program does not know may do so.
 func alike(s fsm.Sequence, format *sequence.Format) *fsm.Written {
 	for _, w := range s.Formats() {
-		if f, err := earlierFormat(s, w); err != nil || sequence.Overlap(f, format) {
+		if f, err := earlierFormat(s, w); err != nil || repeats(s, f, format) {
 			return &w
 		}
 	}
 	return nil
+}
+
+// repeats reports whether a format can write one number as an earlier format of the sequence wrote another. If this cluster never had
+// codes of the name, the earlier format is one that an operator stated after a restore, and its codes may have another key.
+func repeats(s fsm.Sequence, earlier, format *sequence.Format) bool {
+	return sequence.Overlap(earlier, format) || !s.Coded && codesOf(earlier) != nil && codesOf(format) != nil
+}
+
+// formatsUnknown reports whether the earlier cluster may have given a sequence, or a deleted one, formats after the backup that this
+// cluster does not know.
+func (m *Member) formatsUnknown(s fsm.Sequence) bool {
+	return m.fsm.Restored() != nil && !s.FormatsStated
+}
+
+// refuseUnknownFormats refuses a format of a sequence while [Member.formatsUnknown].
+func refuseUnknownFormats(name string) *fsm.Refused {
+	return &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_WOULD_REPEAT, Detail: fmt.Sprintf(
+		"sequence %q may repeat texts: the cluster from before the restore may have given it formats after the backup; "+
+			"state them with \"snowraft seq resume\" and --formats-kept or --format-was, or set force_format if repeated texts do no harm", name)}
 }
 
 // earlierFormat returns an earlier format of a sequence, without the key of its codes.

@@ -69,6 +69,9 @@ func (m *Member) readText(s fsm.Sequence, d *definition, text string) (Decoded, 
 	}
 	for _, w := range s.Formats() {
 		f, err := earlierFormat(s, w)
+		if err == nil && codesOf(f) != nil && !s.Coded {
+			continue // an operator stated the format, and the key of its codes is lost
+		}
 		if err == nil {
 			f, err = m.keyed(f, s.Spec.GetName())
 		}

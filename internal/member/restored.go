@@ -6,29 +6,79 @@ import (
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
+	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/sequence"
 )
 
-// ResumeSequence ends the freeze of a sequence, or of a deleted one, after a restore; only the leader can. after is the
-// last number that the earlier cluster may have granted; nil for the last number in the backup. The margin numbers that
-// follow it are skipped. The error is a [GenerationError] if the sequence does not have the expected generation; nil
-// accepts any. With a period in the notation of the sequence's calendar, ResumeSequence ends the freeze of that period, which ended.
-func (m *Member) ResumeSequence(ctx context.Context, name string, after *int64, margin uint64, expected *uint64, period string) (Changed, error) {
-	generation, err := expect(ctx, m, fmt.Sprintf("sequence %q", name), expected, func() (uint64, uint64, error) {
+// Resumption is an operator's statement about a sequence, or a deleted one, after a restore.
+type Resumption struct {
+	After  *int64 // last number that the earlier cluster may have granted; nil for the last number in the backup
+	Margin uint64 // number of numbers that are skipped after it
+	Period string // only this period, which ended, in the notation of the sequence's calendar
+
+	// Formats are those that the sequence got after the backup; none with FormatsKept. The operator states nothing about
+	// formats if both are empty.
+	Formats     []string
+	FormatsKept bool
+
+	Expected *uint64 // generation that the caller decided for; nil: any
+}
+
+// ResumeSequence ends the freeze of a sequence, or of a deleted one, or of a period, and makes its formats known; only the leader can.
+// The error is a [GenerationError] if the sequence does not have the expected generation.
+func (m *Member) ResumeSequence(ctx context.Context, name string, r Resumption) (Changed, error) {
+	generation, err := expect(ctx, m, fmt.Sprintf("sequence %q", name), r.Expected, func() (uint64, uint64, error) {
 		generation, err := m.rememberedAtLeader(ctx, name)
 		return generation, generation, err
 	})
 	if err != nil {
 		return Changed{}, err
 	}
-	only, err := m.rememberedPeriod(name, period)
+	period, err := m.rememberedPeriod(name, r.Period)
 	if err != nil {
 		return Changed{}, err
 	}
+	found, _ := m.remembered(name)
+	if err := checkStated(found, r.Formats); err != nil {
+		return Changed{}, err
+	}
 	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ResumeSequence{
-		ResumeSequence: &commandv1.ResumeSequence{Name: name, Generation: generation, After: after, Margin: margin, Period: only},
+		ResumeSequence: &commandv1.ResumeSequence{
+			Name: name, Generation: generation, After: r.After, Margin: r.Margin, Period: period,
+			Formats: r.Formats, FormatsStated: r.FormatsKept || len(r.Formats) > 0,
+		},
 	}})
 	return Changed{result.Sequence, result.Index}, m.unknown(ctx, name, err)
+}
+
+// checkStated checks formats that a sequence got after the backup, by the operator's word. It refuses them if the present format can
+// repeat texts of one: the sequence would issue numbers in it.
+func checkStated(s fsm.Sequence, formats []string) error {
+	if n := len(formats); n > fsm.MaxFormats {
+		return fmt.Errorf("%w: %d formats: expected at most %d", allocator.ErrInvalidArgument, n, fsm.MaxFormats)
+	}
+	for _, format := range formats {
+		stated, err := earlierFormat(s, fsm.Written{Format: format, YearStarts: s.Spec.GetYearStarts()})
+		switch {
+		case err != nil:
+			return err
+		case stated == nil:
+			return fmt.Errorf("%w: it is empty; the format of decimals is {seq}", sequence.ErrInvalidFormat)
+		case s.Deleted:
+			continue
+		}
+		present, err := define(s)
+		if err != nil {
+			return err
+		}
+		if repeats(s, stated, present.format) {
+			return &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_WOULD_REPEAT, Detail: fmt.Sprintf(
+				"sequence %q may repeat texts: its format %q can write a number as the format %q did after the backup; continue in another sequence",
+				s.Spec.GetName(), s.Spec.GetFormat(), format)}
+		}
+	}
+	return nil
 }
 
 // rememberedPeriod reads a period of a sequence, even of a deleted one; 0 for an empty text.
@@ -36,8 +86,7 @@ func (m *Member) rememberedPeriod(name, text string) (int32, error) {
 	if text == "" {
 		return 0, nil
 	}
-	var found fsm.Sequence
-	m.fsm.View(func(s *fsm.State) { found, _ = s.Remembered(name) })
+	found, _ := m.remembered(name)
 	d, err := define(found)
 	if err != nil {
 		return 0, err

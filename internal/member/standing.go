@@ -18,6 +18,8 @@ type Standing struct {
 	HasIssued bool   // false before the first number, and for a frozen sequence
 	Following int64  // next number, if Left > 0
 	Left      uint64 // numbers of the period that can still be issued
+
+	FormatsUnknown bool // the cluster from before a restore may have given the sequence formats that this one does not know
 }
 
 // Standing returns what this member knows of a sequence, which it read before. The numbers do not count that are on their way to the
@@ -25,6 +27,7 @@ type Standing struct {
 func (m *Member) Standing(s fsm.Sequence) Standing {
 	st := Standing{
 		Sequence: s, Issued: s.Last, HasIssued: s.HasLast && !s.Frozen, Following: s.Next, Left: s.Remaining,
+		FormatsUnknown: m.formatsUnknown(s),
 	}
 	lt := m.leaderTerm.Load()
 	st.Exact = lt != nil && s.Spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_GAPLESS // no member holds numbers

@@ -5,7 +5,9 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/lives"
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/member"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
 )
 
 // AcknowledgeRestore implements snowraftv1.OperationsServiceServer.
@@ -47,7 +49,13 @@ func (s *Services) restoration() (m *snowraftv1.Restoration) {
 
 // ResumeSequence implements snowraftv1.SequenceServiceServer.
 func (q sequences) ResumeSequence(ctx context.Context, req *snowraftv1.ResumeSequenceRequest) (*snowraftv1.ResumeSequenceResponse, error) {
-	resumed, err := q.Member.ResumeSequence(ctx, req.GetSequence(), req.After, req.GetMargin(), req.ExpectedGeneration, req.GetPeriod())
+	if req.GetFormatsKept() && len(req.GetFormats()) > 0 {
+		return nil, wire.Invalid("formats_kept: cannot be combined with formats")
+	}
+	resumed, err := q.Member.ResumeSequence(ctx, req.GetSequence(), member.Resumption{
+		After: req.After, Margin: req.GetMargin(), Period: req.GetPeriod(), Expected: req.ExpectedGeneration,
+		Formats: req.GetFormats(), FormatsKept: req.GetFormatsKept(),
+	})
 	if err != nil {
 		return nil, err
 	}

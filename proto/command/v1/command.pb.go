@@ -4101,7 +4101,11 @@ type ResumeSequence struct {
 	// Number of numbers that are skipped after that one.
 	Margin uint64 `protobuf:"varint,4,opt,name=margin,proto3" json:"margin,omitempty"`
 	// Since fsm_version 3. The period that ended and that the restore closed, instead of the sequence itself.
-	Period        int32 `protobuf:"varint,53,opt,name=period,proto3" json:"period,omitempty"`
+	Period int32 `protobuf:"varint,53,opt,name=period,proto3" json:"period,omitempty"`
+	// Since fsm_version 3. By the operator's word, the name got only these formats in the earlier cluster after the backup. They have
+	// the present start of years. Without after and margin, the command states nothing else, of a sequence that is not frozen.
+	FormatsStated bool     `protobuf:"varint,54,opt,name=formats_stated,json=formatsStated,proto3" json:"formats_stated,omitempty"`
+	Formats       []string `protobuf:"bytes,55,rep,name=formats,proto3" json:"formats,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4169,6 +4173,20 @@ func (x *ResumeSequence) GetPeriod() int32 {
 		return x.Period
 	}
 	return 0
+}
+
+func (x *ResumeSequence) GetFormatsStated() bool {
+	if x != nil {
+		return x.FormatsStated
+	}
+	return false
+}
+
+func (x *ResumeSequence) GetFormats() []string {
+	if x != nil {
+		return x.Formats
+	}
+	return nil
 }
 
 // AcknowledgeRestore allows sequences and layouts of new names to be created again after a restore.
@@ -4914,7 +4932,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x04R\n" +
-	"generation\"\x99\x01\n" +
+	"generation\"\xda\x01\n" +
 	"\x0eResumeSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\n" +
@@ -4922,7 +4940,9 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"generation\x12\x19\n" +
 	"\x05after\x18\x03 \x01(\x03H\x00R\x05after\x88\x01\x01\x12\x16\n" +
 	"\x06margin\x18\x04 \x01(\x04R\x06margin\x12\x16\n" +
-	"\x06period\x185 \x01(\x05R\x06periodB\b\n" +
+	"\x06period\x185 \x01(\x05R\x06period\x12%\n" +
+	"\x0eformats_stated\x186 \x01(\bR\rformatsStated\x12\x18\n" +
+	"\aformats\x187 \x03(\tR\aformatsB\b\n" +
 	"\x06_after\"*\n" +
 	"\x12AcknowledgeRestore\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\"\x1c\n" +

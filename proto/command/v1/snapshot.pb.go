@@ -1568,8 +1568,10 @@ type SnapshotSequence struct {
 	OpenFrom int32 `protobuf:"varint,55,opt,name=open_from,json=openFrom,proto3" json:"open_from,omitempty"`
 	// The codes of the name; absent if it never had any.
 	Code *Code `protobuf:"bytes,73,opt,name=code,proto3" json:"code,omitempty"`
-	// The earlier formats of the name in which numbers may have been written. Those of a deleted sequence have its last format.
-	Formats       []*SnapshotFormat `protobuf:"bytes,75,rep,name=formats,proto3" json:"formats,omitempty"`
+	// The earlier formats of the name. Those of a deleted sequence have its last format.
+	Formats []*SnapshotFormat `protobuf:"bytes,75,rep,name=formats,proto3" json:"formats,omitempty"`
+	// As in ResumeSequence; only in a restored cluster.
+	FormatsStated bool `protobuf:"varint,76,opt,name=formats_stated,json=formatsStated,proto3" json:"formats_stated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1744,7 +1746,14 @@ func (x *SnapshotSequence) GetFormats() []*SnapshotFormat {
 	return nil
 }
 
-// SnapshotFormat is a format in which numbers of a sequence may have been written.
+func (x *SnapshotSequence) GetFormatsStated() bool {
+	if x != nil {
+		return x.FormatsStated
+	}
+	return false
+}
+
+// SnapshotFormat is a format that a sequence had.
 type SnapshotFormat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As in SequenceSpec.
@@ -2622,7 +2631,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"generation\x12\x1c\n" +
 	"\tsuspended\x18\x04 \x01(\bR\tsuspended\x12\x19\n" +
 	"\x05start\x18\x05 \x01(\x03H\x00R\x05start\x88\x01\x01B\b\n" +
-	"\x06_start\"\xa4\x05\n" +
+	"\x06_start\"\xcb\x05\n" +
 	"\x10SnapshotSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\"\n" +
 	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\x12 \n" +
@@ -2648,7 +2657,8 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"late_since\x186 \x01(\x05R\tlateSince\x12\x1b\n" +
 	"\topen_from\x187 \x01(\x05R\bopenFrom\x12$\n" +
 	"\x04code\x18I \x01(\v2\x10.command.v1.CodeR\x04code\x124\n" +
-	"\aformats\x18K \x03(\v2\x1a.command.v1.SnapshotFormatR\aformatsB\x06\n" +
+	"\aformats\x18K \x03(\v2\x1a.command.v1.SnapshotFormatR\aformats\x12%\n" +
+	"\x0eformats_stated\x18L \x01(\bR\rformatsStatedB\x06\n" +
 	"\x04_lowB\a\n" +
 	"\x05_high\"I\n" +
 	"\x0eSnapshotFormat\x12\x16\n" +

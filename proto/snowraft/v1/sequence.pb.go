@@ -223,7 +223,7 @@ type Sequence struct {
 	Max *int64 `protobuf:"varint,5,opt,name=max,proto3,oneof" json:"max,omitempty"`
 	// Strict by default.
 	Mode SequenceMode `protobuf:"varint,6,opt,name=mode,proto3,enum=snowraft.v1.SequenceMode" json:"mode,omitempty"`
-	// Time that a block should last, 100 to 3600000 ms; 0 means 10000. Relaxed sequences only, like the two fields below.
+	// Time that a block should last, 100 to 3600000 ms; 0 means 10000. Not for gapless sequences, like the two fields below.
 	BlockDurationMs int64 `protobuf:"varint,7,opt,name=block_duration_ms,json=blockDurationMs,proto3" json:"block_duration_ms,omitempty"`
 	// Least and greatest count of a block's numbers, 1 to 100000000. For min_block, 0 means 100; for max_block, 10000000 or
 	// min_block, whichever is greater.
@@ -278,6 +278,9 @@ type Sequence struct {
 	UnknownNumbers   uint64 `protobuf:"varint,42,opt,name=unknown_numbers,json=unknownNumbers,proto3" json:"unknown_numbers,omitempty"`
 	// Time of the oldest open reservation, in Unix milliseconds; 0 if there is none.
 	OldestOpenAtMs int64 `protobuf:"varint,43,opt,name=oldest_open_at_ms,json=oldestOpenAtMs,proto3" json:"oldest_open_at_ms,omitempty"`
+	// Of any sequence: the cluster from before a restore may have given it formats that this cluster does not know, so the format
+	// cannot change until ResumeSequence states them.
+	FormatsUnknown bool `protobuf:"varint,44,opt,name=formats_unknown,json=formatsUnknown,proto3" json:"formats_unknown,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -520,6 +523,13 @@ func (x *Sequence) GetOldestOpenAtMs() int64 {
 		return x.OldestOpenAtMs
 	}
 	return 0
+}
+
+func (x *Sequence) GetFormatsUnknown() bool {
+	if x != nil {
+		return x.FormatsUnknown
+	}
+	return false
 }
 
 // EndedPeriod is a period of a sequence that ended. Its numbers may be late.
@@ -1320,7 +1330,13 @@ type ResumeSequenceRequest struct {
 	// The generation that the sequence must have; otherwise the call fails with GENERATION_MISMATCH. Absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,4,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
 	// A period that ended, as in NextNumbersRequest: resume this period, after the sequence itself. Empty: the sequence.
-	Period        string `protobuf:"bytes,31,opt,name=period,proto3" json:"period,omitempty"`
+	Period string `protobuf:"bytes,31,opt,name=period,proto3" json:"period,omitempty"`
+	// The sequence got no other format in the earlier cluster after the backup. Not with formats and period. Until the formats are
+	// stated, the format cannot change. Without after and margin, the call states the formats of a sequence that is not frozen.
+	FormatsKept bool `protobuf:"varint,32,opt,name=formats_kept,json=formatsKept,proto3" json:"formats_kept,omitempty"`
+	// The formats that it got, at most 64, each with its present year_starts; "{seq}" for decimals. The call fails with WOULD_REPEAT
+	// if the present format can repeat texts of one.
+	Formats       []string `protobuf:"bytes,33,rep,name=formats,proto3" json:"formats,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1388,6 +1404,20 @@ func (x *ResumeSequenceRequest) GetPeriod() string {
 		return x.Period
 	}
 	return ""
+}
+
+func (x *ResumeSequenceRequest) GetFormatsKept() bool {
+	if x != nil {
+		return x.FormatsKept
+	}
+	return false
+}
+
+func (x *ResumeSequenceRequest) GetFormats() []string {
+	if x != nil {
+		return x.Formats
+	}
+	return nil
 }
 
 type ResumeSequenceResponse struct {
@@ -2605,7 +2635,7 @@ var File_snowraft_v1_sequence_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
-	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\xd4\b\n" +
+	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\xfd\b\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\x05start\x18\x02 \x01(\x03B\x020\x01H\x00R\x05start\x88\x01\x01\x12%\n" +
@@ -2641,7 +2671,8 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x05reuse\x18( \x01(\bR\x05reuse\x12/\n" +
 	"\x11open_reservations\x18) \x01(\x04B\x020\x01R\x10openReservations\x12+\n" +
 	"\x0funknown_numbers\x18* \x01(\x04B\x020\x01R\x0eunknownNumbers\x12)\n" +
-	"\x11oldest_open_at_ms\x18+ \x01(\x03R\x0eoldestOpenAtMsB\b\n" +
+	"\x11oldest_open_at_ms\x18+ \x01(\x03R\x0eoldestOpenAtMs\x12'\n" +
+	"\x0fformats_unknown\x18, \x01(\bR\x0eformatsUnknownB\b\n" +
 	"\x06_startB\f\n" +
 	"\n" +
 	"_incrementB\x06\n" +
@@ -2703,13 +2734,15 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x14_expected_generation\"q\n" +
 	"\x0fSetNextResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +
-	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"\xde\x01\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"\x9b\x02\n" +
 	"\x15ResumeSequenceRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x1d\n" +
 	"\x05after\x18\x02 \x01(\x03B\x020\x01H\x00R\x05after\x88\x01\x01\x12\x1a\n" +
 	"\x06margin\x18\x03 \x01(\x04B\x020\x01R\x06margin\x124\n" +
 	"\x13expected_generation\x18\x04 \x01(\x04H\x01R\x12expectedGeneration\x88\x01\x01\x12\x16\n" +
-	"\x06period\x18\x1f \x01(\tR\x06periodB\b\n" +
+	"\x06period\x18\x1f \x01(\tR\x06period\x12!\n" +
+	"\fformats_kept\x18  \x01(\bR\vformatsKept\x12\x18\n" +
+	"\aformats\x18! \x03(\tR\aformatsB\b\n" +
 	"\x06_afterB\x16\n" +
 	"\x14_expected_generation\"x\n" +
 	"\x16ResumeSequenceResponse\x121\n" +

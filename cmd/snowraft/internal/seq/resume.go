@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,8 @@ type resumption struct {
 	margin, skip uint64
 	stopped, all bool
 	file, period string
+	kept         bool
+	formats      []string
 }
 
 func newResume(a *cli.App) *cobra.Command {
@@ -44,12 +47,18 @@ A restore also closes all periods that ended. After the sequence, resume each pe
 numbers are still late with --period and its last number. Late numbers are in no blocks, so
 --holders-stopped is not needed. The numbers of a gapless sequence are in no blocks either:
 set --holders-stopped for it. Its numbers up to --after that the backup does
-not show as settled become unknown.`,
+not show as settled become unknown.
+
+The format of a sequence cannot change until you state the formats that it got after the
+backup: --format-was for each, or --formats-kept if it got none. Both can also be given
+later, with NAME alone. A sequence of that name that was created or deleted after the
+backup counts too.`,
 		Example: `  snowraft seq resume orders --after 5649 --holders-stopped
   snowraft seq resume orders --after 5649 --margin 100000
   snowraft seq resume --file numbers.txt --holders-stopped
   snowraft seq resume --all --skip 1000000
-  snowraft seq resume invoices --period 2026-10 --after 4711`,
+  snowraft seq resume invoices --period 2026-10 --after 4711
+  snowraft seq resume invoices --format-was 'R{seq:06}'`,
 	}
 	r := &resumption{cmd: cmd}
 	cli.AddFlag(cmd, "", "after", "", cli.NumberValue(&r.after).Only(cli.WholeNumber, func() bool { return r.after != nil }), "last number that the old cluster issued")
@@ -59,6 +68,10 @@ not show as settled become unknown.`,
 	cli.AddFlag(cmd, "", "skip", "", cli.UintValue(&r.skip, 1), "numbers to skip in each sequence of --all").DefValue = ""
 	cli.AddFlag(cmd, "", "file", "", cli.FileValue(&r.file), "file with a name and its last issued number per line, separated by a space")
 	cli.AddFlag(cmd, "", "period", "", cli.WordsValue(&r.period, "PERIOD"), "period that ended, to be resumed instead of the sequence")
+	cmd.Flags().BoolVar(&r.kept, "formats-kept", false, "confirm that the sequence got no other format after the backup")
+	cli.AddFlag(cmd, "", "format-was", "", cli.RepeatedValue(&r.formats, "FORMAT", "a format, such as {seq} for decimals", func(s string) bool {
+		return s != "" && utf8.ValidString(s)
+	}), "format that the sequence got after the backup; repeat the flag for several")
 	return client(a, cmd, func(ctx context.Context, remote *cli.Remote, out *cli.Printer, args []string) error {
 		requests, err := r.requests(ctx, remote, args)
 		if err != nil {
@@ -75,6 +88,8 @@ not show as settled become unknown.`,
 func printResumed(a *cli.App, out *cli.Printer, req *snowraftv1.ResumeSequenceRequest, resp *snowraftv1.ResumeSequenceResponse) error {
 	const meaning = "until they learn of the change, they refuse to issue its numbers"
 	switch s := resp.GetSequence(); {
+	case statesFormats(req):
+		return out.Answer(resp, cli.Line("the earlier formats of sequence %q are known; its format can change", s.GetName()))
 	case s.GetDeleted():
 		return out.Answer(resp, cli.Line("resumed deleted sequence %q; a new sequence of this name does not repeat its numbers", s.GetName()))
 	case req.GetPeriod() != "":
@@ -88,10 +103,33 @@ func printResumed(a *cli.App, out *cli.Printer, req *snowraftv1.ResumeSequenceRe
 	return printChanged(a, out, "resumed", resp, meaning)
 }
 
-// requests returns one request per sequence.
+// statesFormats reports whether a request states the formats of a sequence and nothing else.
+func statesFormats(req *snowraftv1.ResumeSequenceRequest) bool {
+	return (req.GetFormatsKept() || len(req.GetFormats()) > 0) && req.After == nil && req.GetMargin() == 0
+}
+
+// requests returns one request per sequence, all with the statement about formats.
 func (r *resumption) requests(ctx context.Context, remote *cli.Remote, args []string) ([]*snowraftv1.ResumeSequenceRequest, error) {
+	all, err := r.counts(ctx, remote, args)
+	for _, req := range all {
+		req.FormatsKept, req.Formats = r.kept, r.formats
+	}
+	return all, err
+}
+
+// counts returns one request per sequence, without the statement about formats.
+func (r *resumption) counts(ctx context.Context, remote *cli.Remote, args []string) ([]*snowraftv1.ResumeSequenceRequest, error) {
 	given := r.cmd.Flags().Changed
+	stated := r.kept || len(r.formats) > 0
 	switch {
+	case r.kept && len(r.formats) > 0:
+		return nil, cli.Usagef("--formats-kept cannot be combined with --format-was")
+	case len(r.formats) > 0 && (r.all || r.file != ""):
+		return nil, cli.Usagef("--format-was cannot be combined with --all and --file")
+	case stated && r.period != "":
+		return nil, cli.Usagef("--period cannot be combined with --formats-kept and --format-was")
+	case stated && len(args) == 1 && r.after == nil && !given("margin") && !r.stopped && !r.all && r.file == "" && !given("skip"):
+		return []*snowraftv1.ResumeSequenceRequest{{Sequence: args[0]}}, nil
 	case r.period != "" && (len(args) == 0 || r.all || r.file != "" || r.stopped):
 		return nil, cli.Usagef("--period needs NAME, and cannot be combined with --all, --file and --holders-stopped")
 	case r.period != "" && r.after == nil && !given("margin"):

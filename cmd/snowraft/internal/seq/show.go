@@ -61,6 +61,7 @@ func record(s *snowraftv1.Sequence) cli.Block {
 		"Late", cli.TextIf(s.GetLateMs() != 0, "%s after each period", cli.DayMilliseconds(s.GetLateMs())),
 		"Time zone", cmp.Or(s.GetTimeZone(), defaultTimeZone),
 		"Format", s.GetFormat(),
+		"Old formats", cli.TextIf(s.GetFormatsUnknown(), `unknown since a restore; see "snowraft seq resume"`),
 		"Template", s.GetTemplate(),
 		"Blocks", cli.TextIf(relaxed, "of %s, %d to %d numbers", cli.Milliseconds(s.GetBlockDurationMs()), s.GetMinBlock(), s.GetMaxBlock()),
 		"Reuse", cli.TextIf(s.GetReuse(), "numbers that were never committed"),
