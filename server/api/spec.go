@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -152,14 +153,42 @@ func updateSpec(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence, fields []s
 	if _, err := sequence.ParseYearStart(m.GetYearStarts()); err != nil {
 		return err
 	}
+	before := blocksOf(spec)
 	for _, f := range fields {
 		f.apply(spec, m)
+	}
+	if err := checkBlocks(spec, before); err != nil {
+		return err
 	}
 	if _, ok := snowraftv1.SequenceMode_name[int32(spec.GetMode())]; !ok {
 		return wire.Invalid(fmt.Sprintf("mode %d: expected relaxed, strict or gapless", spec.GetMode()))
 	}
 	if _, ok := snowraftv1.SequenceReset_name[int32(spec.GetReset_())]; !ok {
 		return wire.Invalid(fmt.Sprintf("reset %d: expected none, daily, weekly, monthly, quarterly or yearly", spec.GetReset_()))
+	}
+	return nil
+}
+
+// blocksOf returns the fields of a specification about blocks.
+func blocksOf(spec *commandv1.SequenceSpec) map[string]uint64 {
+	return map[string]uint64{
+		"block_duration_ms": uint64(spec.GetBlockDurationMs()), "min_block": spec.GetMinBlock(), "max_block": spec.GetMaxBlock(), //nolint:gosec // compared only
+	}
+}
+
+// checkBlocks refuses settings of blocks for a gapless sequence, which has none, unless they are the default or stay as they were before.
+func checkBlocks(spec *commandv1.SequenceSpec, before map[string]uint64) error {
+	if spec.GetMode() != commandv1.SequenceMode_SEQUENCE_MODE_GAPLESS {
+		return nil
+	}
+	usual := map[string]uint64{
+		"block_duration_ms": uint64(limits.DefaultBlockDuration.Milliseconds()), "min_block": limits.DefaultMinBlock, "max_block": limits.DefaultMaxBlock,
+	}
+	now := blocksOf(spec)
+	for _, field := range slices.Sorted(maps.Keys(now)) {
+		if is := now[field]; is != before[field] && is != usual[field] {
+			return wire.Invalid(field + ": a gapless sequence has no blocks, so this setting has no effect; omit it")
+		}
 	}
 	return nil
 }
