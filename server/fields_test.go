@@ -270,7 +270,7 @@ var wholes = []struct {
 // restore disables a token, and dry_run, because a dry run proposes nothing.
 var unset = []protoreflect.FullName{
 	"snowraft.v1.ApplyTemplateRequest.dry_run", "snowraft.v1.Config.generation", "snowraft.v1.Layout.exhausts_at_ms",
-	"snowraft.v1.Sequence.created_at_ms", "snowraft.v1.Sequence.deleted", "snowraft.v1.Sequence.ended_periods", "snowraft.v1.Sequence.frozen", "snowraft.v1.Sequence.generation",
+	"snowraft.v1.Sequence.created_at_ms", "snowraft.v1.Sequence.deleted", "snowraft.v1.Sequence.ended_periods", "snowraft.v1.Sequence.formats_unknown", "snowraft.v1.Sequence.frozen", "snowraft.v1.Sequence.generation",
 	"snowraft.v1.Sequence.last", "snowraft.v1.Sequence.last_at_most", "snowraft.v1.Sequence.next",
 	"snowraft.v1.Sequence.oldest_open_at_ms", "snowraft.v1.Sequence.open_reservations", "snowraft.v1.Sequence.period",
 	"snowraft.v1.Sequence.remaining", "snowraft.v1.Sequence.template", "snowraft.v1.Sequence.unknown_numbers",
