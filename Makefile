@@ -116,6 +116,11 @@ examples: ## Run the order services of examples at real members, and kill a memb
 databases: ## Import counters from real databases while programs draw numbers, and play the recipe of document numbers
 	@internal/tools/tagged-tests.sh databases $(TESTFLAGS)
 
+.PHONY: s3
+s3: ## Write backups into a real server of S3 and restore them (versitygw, a module of its own)
+	go -C internal/test/s3test vet ./...
+	go -C internal/test/s3test test -count=1 -timeout 25m $(TESTFLAGS) ./...
+
 .PHONY: clients
 clients: clients-typescript clients-java clients-python ## Build, lint, test and pack the clients for TypeScript, Java and Python
 
@@ -307,6 +312,7 @@ tidy-check: ## Check that each go.mod and go.sum is tidy
 	cd deploy/helm && go mod tidy -diff
 	cd internal/test/processtest/testdata/redisclients && go mod tidy -diff
 	cd internal/test/foreign/testdata/go && go mod tidy -diff
+	cd internal/test/s3test && go mod tidy -diff
 
 .PHONY: vulncheck
 vulncheck: bin/govulncheck ## Look up the dependencies in the vulnerability database

@@ -169,6 +169,10 @@ var table = []part{
 		full:  each(tests("make", "databases", "TESTFLAGS=-json")),
 	},
 	{
+		name: "s3", lane: waits, turn: 2, paths: []string{"internal/backup/", "internal/test/s3test/", "server/backups/"},
+		full: each(tests("make", "s3", "TESTFLAGS=-json")),
+	},
+	{
 		name: "foreign", lane: waits, turn: 1,
 		paths: []string{"internal/test/foreign/", "server/web/cosid", "internal/test/processtest/cosid_", "internal/test/processtest/testdata/cosid/", "internal/contain/", "cmd/snowraft/internal/worker/", "docs/workers", "snowflake/preset"},
 		gate:  each(tests("make", "foreign", "TESTFLAGS=-json")),
