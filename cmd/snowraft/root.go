@@ -11,6 +11,7 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/bench"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cluster"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/contexts"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/debug"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/events"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/id"
@@ -82,7 +83,7 @@ JSON of the API; errors and logs go to standard error. Exit codes: 0 done,
 	add(groupIDs, id.New(a), id.NewDecode(a), id.NewEncode(a), id.NewWhoIs(a), layout.New(a), backfill.New(a), seq.New(a), template.New(a))
 	add(groupOperate, top.New(a), cluster.NewStatus(a), serve.NewHealth(h), events.New(a), member.New(a), leader.New(a), worker.New(a),
 		cluster.New(a), cluster.NewConfig(a), apply.New(a), apply.NewExport(a), cluster.NewClock(a), secret.New(a), token.New(a), backup.New(a), restore.New(a), migrate.NewImport(a), upgrade.New(a), debug.New(a), bench.New(a))
-	add(groupOther, newVersion(a))
+	add(groupOther, contexts.New(a), newVersion(a))
 	root.AddCommand(exitCodes())
 	root.SetHelpCommand(helpCommand())
 	root.SetHelpCommandGroupID(groupOther)

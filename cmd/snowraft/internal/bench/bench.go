@@ -51,7 +51,7 @@ func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 	}
 	cli.AddSetting(cmd, "Connection", cli.AddrFlag, cli.AddressesValue(&cfg.addresses, "10.0.0.1:7700,10.0.0.2:7700"),
 		"API addresses of members; clients are spread over these")
-	cli.AddAccessFlags(cmd)
+	a.AddAccessFlags(cmd)
 	cli.AddFlag(cmd, "Connection", "timeout", "", cli.DurationValue(&cfg.timeout, time.Millisecond, time.Hour), "longest time of a call")
 	cmd.Flags().BoolVar(&cfg.coalesce, "coalesce", false, "share one Go client, which joins concurrent requests")
 	cli.AddFlag(cmd, "", "clients", "c", cli.IntValue(&cfg.clients, 1, 100_000), "number of clients that call at the same time")

@@ -30,10 +30,19 @@ type Access struct {
 	CAFile, SecretFile string
 }
 
-// AddAccessFlags adds the flags of an Access to a client command.
-func AddAccessFlags(cmd *cobra.Command) {
-	AddTokenFlags(cmd, "Connection", "API token; prefer the variable, because other users see command lines")
-	AddSetting(cmd, "Connection", secretFlag, FileValue(new(string)), "secret file of the cluster, which gives this command all rights")
+// connection is the group of the flags of a connection.
+const connection = "Connection"
+
+// AddAccessFlags adds the flags of an Access to a client command, and that of a context.
+func (a *App) AddAccessFlags(cmd *cobra.Command) {
+	addCredentialFlags(cmd)
+	a.addContextFlag(cmd)
+}
+
+// addCredentialFlags adds the flags of an Access.
+func addCredentialFlags(cmd *cobra.Command) {
+	AddTokenFlags(cmd, connection, "API token; prefer the variable, because other users see command lines")
+	AddSetting(cmd, connection, secretFlag, FileValue(new(string)), "secret file of the cluster, which gives this command all rights")
 	instead(cmd, secretFlag, tokenFlag)
 	instead(cmd, tokenFlag, secretFlag)
 }

@@ -26,6 +26,8 @@ type App struct {
 	Stdout, Stderr io.Writer
 	Env            func(name string) string // an empty value counts as not set
 	Now            func() time.Time
+	// ConfigDir returns the directory for the configuration of the user; nil: contexts are off.
+	ConfigDir func() (string, error)
 	// Unsynchronised reports whether the kernel says that no service keeps its clock.
 	Unsynchronised func() bool
 	// Columns returns the width of the terminal at Stdout; 0 without a terminal.
@@ -49,6 +51,7 @@ func System(version string) *App {
 		Stderr:         os.Stderr,
 		Env:            os.Getenv,
 		Now:            time.Now,
+		ConfigDir:      os.UserConfigDir,
 		Unsynchronised: clock.Unsynchronised,
 
 		Columns:  columns,

@@ -43,7 +43,7 @@ func (a *App) CompleteFirst(offer Offer) cobra.CompletionFunc {
 // completion.
 func (a *App) offered(cmd *cobra.Command, begin string, offer Offer) []cobra.Completion {
 	addresses := cmd.Flags().Lookup(AddrFlag)
-	if addresses == nil || Resolve(cmd.Flags(), a.Env, nil) != nil {
+	if addresses == nil || a.Resolve(cmd.Flags()) != nil {
 		return nil
 	}
 	r, err := Dial(strings.Split(addresses.Value.String(), ","), completionPatience, AccessOf(cmd.Flags()))

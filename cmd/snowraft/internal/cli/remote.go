@@ -81,11 +81,11 @@ func (r *Remote) Close() { _ = r.client.Close() } // no call is in progress
 // AddConnection adds the flags of a connection to a cluster. The function dial returns the cluster; the flags must be resolved.
 func (a *App) AddConnection(cmd *cobra.Command) (dial func() (*Remote, error)) {
 	addresses, timeout := []string{defaultAddress}, DefaultTimeout
-	AddSetting(cmd, "Connection", AddrFlag, AddressesValue(&addresses, "10.0.0.1:7700,10.0.0.2:7700"),
+	AddSetting(cmd, connection, AddrFlag, AddressesValue(&addresses, "10.0.0.1:7700,10.0.0.2:7700"),
 		"API addresses of members; the command tries each before it fails")
-	AddFlag(cmd, "Connection", "timeout", "", DurationValue(&timeout, time.Millisecond, time.Hour),
+	AddFlag(cmd, connection, "timeout", "", DurationValue(&timeout, time.Millisecond, time.Hour),
 		"longest time of a call, over all members that it tries")
-	AddAccessFlags(cmd)
+	a.AddAccessFlags(cmd)
 	return func() (*Remote, error) { return Dial(addresses, timeout, a.Access(cmd.Flags())) }
 }
 
@@ -112,7 +112,7 @@ func (a *App) Command(cmd *cobra.Command, work func(ctx context.Context, out *Pr
 		cmd.Args = Args
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := Resolve(cmd.Flags(), a.Env, nil); err != nil {
+		if err := a.Resolve(cmd.Flags()); err != nil {
 			return err
 		}
 		return work(cmd.Context(), a.Printer(output), args)

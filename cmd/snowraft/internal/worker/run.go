@@ -81,7 +81,7 @@ Signals are passed on. Exit codes:
 	cli.AddFlag(cmd, "Process", "http-addr", "", cli.OptionalListenValue(&s.httpAddr), "address for /healthz, /readyz and /metrics of the lease; empty for none")
 	dial := a.AddConnection(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := cli.Resolve(cmd.Flags(), a.Env, nil); err != nil {
+		if err := a.Resolve(cmd.Flags()); err != nil {
 			return err
 		}
 		if err := s.check(); err != nil {

@@ -16,6 +16,7 @@ type World struct {
 	In       bytes.Buffer      // standard input
 	Out, Err Buffer            // standard output and standard error
 	Environ  map[string]string // environment variables
+	Config   string            // directory for the user's configuration; empty: contexts are off
 	Columns  int               // width of the terminal at standard output; 0 without a terminal
 	Attended bool              // a person is at the terminal
 	Sent     chan os.Signal    // delivers SIGINT and SIGTERM
@@ -29,7 +30,7 @@ func New() *World {
 
 // App returns an app of a version in this world.
 func (w *World) App(version string) *cli.App {
-	return &cli.App{
+	a := &cli.App{
 		Stdin:          &w.In,
 		Stdout:         &w.Out,
 		Stderr:         &w.Err,
@@ -42,6 +43,10 @@ func (w *World) App(version string) *cli.App {
 		Hangups:        func() (<-chan os.Signal, func()) { return w.HungUp, func() {} },
 		Version:        version,
 	}
+	if w.Config != "" {
+		a.ConfigDir = func() (string, error) { return w.Config, nil }
+	}
+	return a
 }
 
 // Buffer is a bytes.Buffer that one goroutine can read while another writes it.
