@@ -39,14 +39,17 @@ func (p *player) connect() error {
 }
 
 // operations uses each operation once or twice.
-func operations(_ context.Context, p *player) error {
+func operations(ctx context.Context, p *player) error {
 	if err := p.connect(); err != nil {
 		return err
 	}
-	for _, part := range []func(*player) error{direct, uuids, buffered, manages, strict, relaxed} {
+	for _, part := range []func(*player) error{direct, uuids, buffered, strict, relaxed} {
 		if err := part(p); err != nil {
 			return err
 		}
+	}
+	if err := manages(ctx, p); err != nil {
+		return err
 	}
 	return p.call("close", args{"client": "c"}, nil)
 }
