@@ -53,8 +53,7 @@ func main() {
 }
 
 func run(library, mode string, args []string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := context.Background()
 	s := settings{address: args[0]}
 	switch mode {
 	case "secured":
@@ -124,9 +123,8 @@ func survive(ctx context.Context, c client, key string) error {
 				if err == nil {
 					break
 				}
-				if ctx.Err() != nil {
-					return err
-				}
+				fmt.Fprintln(os.Stderr, err)
+				time.Sleep(20 * time.Millisecond)
 			}
 		}
 		fmt.Println("took numbers")

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
 
 static const char *key;
 
@@ -81,7 +81,6 @@ static void use(const char *address, const char *token) {
 /* survive takes numbers at one address, and after an error at the next address. */
 static void survive(int n, char **addresses) {
   char line[8];
-  time_t limit = time(NULL) + 60;
   int at = 0;
   redisContext *c = open_address(addresses[at]);
   do {
@@ -91,7 +90,8 @@ static void survive(int n, char **addresses) {
         i++;
         continue;
       }
-      if (time(NULL) > limit) fail("numbers", c);
+      fprintf(stderr, "%s\n", c != NULL && c->err ? c->errstr : "no number");
+      usleep(20000);
       if (c != NULL) redisFree(c);
       at = (at + 1) % n;
       c = open_address(addresses[at]);

@@ -24,16 +24,15 @@ def resolve(addresses):
 
 
 def survive(client, key):
-    limit = time.monotonic() + 60
     while True:
         for i in range(4):
             while True:
                 try:
                     client.incr(f"{key}/{i}")
                     break
-                except redis.RedisError:
-                    if time.monotonic() > limit:
-                        raise
+                except redis.RedisError as e:
+                    print(e, file=sys.stderr)
+                    time.sleep(0.02)
         print("took numbers", flush=True)
         if not sys.stdin.readline():
             return
