@@ -139,6 +139,10 @@ func TestHTTPRefusals(t *testing.T) {
 			{"GET", "/id?layout=none", "", 404, "UNKNOWN_LAYOUT: "},
 			{"GET", "/v1/sequences/a//b", "", 404, `"sequence":"a//b"`}, // not redirected for its path
 			{"POST", "/seq/a?request_id=%ff", "", 400, "request ID: expected UTF-8"},
+			{"GET", "/api/snowflake/get/none", "", 500, "Result{id=-2, status=EXCEPTION}"},
+			{"PATCH", "/segments/shop/none?step=1", "", 404, `"code":"UNKNOWN_SEQUENCE"`},
+			{"POST", "/segments/distributor/shop/none?offset=0&step=1", "", 404, "create it as a relaxed sequence"},
+			{"GET", "/ids/none", "", 404, `"code":"UNKNOWN_LAYOUT"`},
 			{"GET", "/api/snowflake/get/", "", 404, `"message":"No message available"`},
 			{"POST", "/v1/ids:generate", `{"count":1000001}`, 400, `"reason":"INVALID_ARGUMENT"`},
 			{"POST", "/v1/ids:generate", `{"layout":"` + strings.Repeat("x", 65<<10) + `"}`, 413, "65536"},

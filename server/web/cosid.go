@@ -151,7 +151,11 @@ func lastOfSegment(b *snowraftv1.Block, step uint64) (int64, error) {
 		return 0, rpc.NewError(rpc.SequenceExhausted, fmt.Sprintf("%d numbers are left before the end of the sequence, and a client of CosId takes whole steps of %d; "+
 			"raise the maximum of the sequence, or lower the step", b.GetCount(), step))
 	}
-	return b.GetFirst() + int64(step) - 1, nil //nolint:gosec // a block lies within 64 bits
+	last := b.GetFirst() + int64(step) - 1 //nolint:gosec // a block lies within 64 bits
+	if crowded(last, 1) {
+		return 0, cosidUnfit("has numbers near the end of the 64-bit numbers")
+	}
+	return last, nil
 }
 
 func cosidUnfit(why string) error { return unfit("CosId", why, "use another sequence") }

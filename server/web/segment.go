@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"crypto/rand"
+	"math"
 
 	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -26,6 +27,10 @@ func (h *handler) takeBlock(ctx context.Context, sequence string, count uint64, 
 	}
 	return err
 }
+
+// crowded reports whether the last number of a segment is so near the end of the 64-bit numbers that the counter of a client can pass the
+// end. Clients count on after their last number while they wait for the next segment, and would then issue negative numbers.
+func crowded(last, increment int64) bool { return last > math.MaxInt64-increment<<31 }
 
 // unfit returns the error of a sequence whose numbers a client cannot issue.
 func unfit(client, why, instead string) error {

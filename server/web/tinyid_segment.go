@@ -66,6 +66,9 @@ func newSegment(b *snowraftv1.Block) (s tinyidSegment, err error) {
 		return s, unfit("tinyid", "has negative numbers, or an increment that tinyid does not have", "use nextId")
 	}
 	last := first + int64(b.GetCount()-1)*delta                //nolint:gosec // a block lies within 64 bits
+	if crowded(last, delta) {
+		return s, unfit("tinyid", "has numbers near the end of the 64-bit numbers", "use nextId")
+	}
 	used := min(usedBeforeNext, int64(b.GetCount())/5) * delta //nolint:gosec // less than a block
 	return tinyidSegment{Max: last, Loading: first + used, Current: first - delta, Delta: delta, Remainder: first % delta}, nil
 }
