@@ -30,8 +30,10 @@ func TestPathsKeepTheirMethods(t *testing.T) {
 		"/leaf/x/api/snowflake/get/any":                     "GET POST",
 		"/tinyid/id/nextId?bizType=a":                       "GET POST",
 		"/tinyid/id/nextIdSimple?bizType=a":                 "GET POST",
-		"/docs":                                             "GET HEAD",
-		"/openapi.json":                                     "GET HEAD",
+		"/tinyid/id/nextSegmentId?bizType=orders":           "GET POST",
+		"/tinyid/id/nextSegmentIdSimple?bizType=orders":     "GET POST",
+		"/docs":         "GET HEAD",
+		"/openapi.json": "GET HEAD",
 	} {
 		var got []string
 		for _, method := range []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"} {
