@@ -10,7 +10,7 @@ const cosidMachines = "machines/"
 // of an earlier start takes it without contact to the server.
 func (h *handler) machines(w http.ResponseWriter, r *http.Request) (method string, err error) {
 	err = invalid("machine numbers are not issued to CosId: its generators continue when a lease has ended, and two programs could then issue the same IDs; " +
-		`start the program with "snowraft worker run", or use the generator of a Snowraft client`)
+		`start the program with "snowraft worker run" and the manual distributor, or use the generator of a Snowraft client`)
 	refuseCosID(w, r, err)
 	switch r.Method {
 	case http.MethodPost, http.MethodPatch, http.MethodDelete:

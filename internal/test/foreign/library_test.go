@@ -36,6 +36,8 @@ func libraries() []library {
 		{"Hutool", preset("hutool"), million, java("hutool"), "DATACENTER=%[2]d WORKER=%[3]d", "", 0},
 		{"tsid-creator", preset("tsid"), million, java("tsid-creator"), "TSIDCREATOR_NODE=%[1]d", "TSIDCREATOR_NODE=1", time.Second},
 		{"hypersistence-tsid", preset("tsid"), million, java("hypersistence-tsid"), "TSID_NODE=%[1]d", "TSID_NODE=1", time.Second},
+		{"CosId", preset("cosid"), million, java("cosid"),
+			"COSID_MACHINE_DISTRIBUTOR_MANUAL_MACHINEID=%[1]d", "COSID_MACHINE_DISTRIBUTOR_MANUAL_MACHINEID=1", 0},
 		{"bwmarrin/snowflake", preset("leaf"), million, golang("bwmarrin"), "WORKER=%[1]d", "WORKER=1", 0},
 		{"sonyflake", preset("sonyflake"), 20_000, golang("sonyflake"), "WORKER=%[1]d", "WORKER=1", 0},
 		{"flake-idgen", unix("time:42,worker:10,sequence:12"), million, node, "WORKER=%[1]d", "WORKER=1", 0},

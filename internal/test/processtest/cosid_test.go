@@ -136,7 +136,7 @@ func TestCosIDRefusals(t *testing.T) {
 		"segment shop none 10":   "create it as a relaxed sequence that begins after the last ID of CosId",
 		"segment shop strict 10": "is not relaxed",
 		"segment else bills 10":  "PERMISSION_DENIED",
-		"machine shop":           "start the program with \"snowraft worker run\"",
+		"machine shop":           "start the program with \"snowraft worker run\" and the manual distributor",
 	} {
 		if out := allowed.do(command); !strings.Contains(out, "failed: ") || !strings.Contains(strings.ReplaceAll(out, `\"`, `"`), part) {
 			t.Errorf("%s: %s", command, out)
