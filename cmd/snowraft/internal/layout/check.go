@@ -84,7 +84,13 @@ cluster issues after the check, and assumes that the members' clocks are correct
 		for i, l := range layouts {
 			meetings[i] = meet(system, l, now)
 		}
-		return report(out, system, meetings, pairsOf(layouts, now), now)
+		all := layouts
+		if len(args) > 0 {
+			if all, err = toCheck(ctx, r, nil); err != nil {
+				return err
+			}
+		}
+		return report(out, system, meetings, pairsWith(layouts, pairsOf(all, now)), now)
 	})
 }
 

@@ -1,6 +1,8 @@
 package layout
 
 import (
+	"slices"
+
 	"github.com/snowraft/snowraft/internal/collision"
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -9,6 +11,16 @@ import (
 type pair struct {
 	Layout string `json:"layout"`
 	Other  string `json:"other"`
+}
+
+// pairsWith returns the pairs in which one of the layouts is.
+func pairsWith(layouts []*snowflake.Layout, pairs []pair) (with []pair) {
+	for _, p := range pairs {
+		if slices.ContainsFunc(layouts, func(l *snowflake.Layout) bool { return l.Name() == p.Layout || l.Name() == p.Other }) {
+			with = append(with, p)
+		}
+	}
+	return with
 }
 
 // pairsOf returns the pairs among layouts. The IDs that the other layout has issued count, and so does its own past.

@@ -34,3 +34,38 @@ func TestPairsOf(t *testing.T) {
 		t.Errorf("a layout meets itself: %v", got)
 	}
 }
+
+// A check of one layout names the pairs in which it is, among all layouts of the cluster.
+func TestPairsWithALayout(t *testing.T) {
+	layout := func(name string) *snowflake.Layout {
+		spec := snowflake.Default().Spec()
+		spec.Name = name
+		return snowflake.MustNew(spec)
+	}
+	all := []pair{{"archive", "other"}, {"b", "archive"}, {"b", "c"}}
+	if got := pairsWith([]*snowflake.Layout{layout("archive")}, all); !slices.Equal(got, all[:2]) {
+		t.Errorf("%v, want %v", got, all[:2])
+	}
+	if got := pairsWith([]*snowflake.Layout{layout("d")}, all); got != nil {
+		t.Errorf("%v of a layout in no pair", got)
+	}
+}
+
+// The past of a layout counts as issued: it meets a system that stopped long ago, which the same layout without a past never does.
+func TestPastMeetsAnExistingSystem(t *testing.T) {
+	twitter, _ := snowflake.Preset("twitter")
+	spec := twitter.Spec()
+	old := system(t, "--preset twitter --since 2015-01-01T00:00:00Z --until 2016-01-01T00:00:00Z")
+	if m := meet(old, snowflake.MustNew(spec), now); m.Meets {
+		t.Errorf("without a past: %+v", m)
+	}
+	spec.Past = true
+	m := meet(old, snowflake.MustNew(spec), now)
+	if first := time.UnixMilli(m.FirstAtMS).UTC(); !m.Meets || first.Year() != 2015 || m.LastAtMS < m.FirstAtMS {
+		t.Errorf("with a past: %+v, first at %v", m, first)
+	}
+	spec.Datacenter = 1
+	if m := meet(system(t, "--preset twitter --datacenter 0 --until 2016-01-01T00:00:00Z"), snowflake.MustNew(spec), now); m.Meets {
+		t.Errorf("in another datacenter: %+v", m)
+	}
+}
