@@ -194,7 +194,7 @@ func TestDocumentsNeedTheirScopes(t *testing.T) {
 	r.wants(ask("/console/sequence?name=vouchers"), "seq:read", "!999\u202f999")
 	r.wants(ask("/console/sequences"), "seq:read", "!sequences-list")
 	r.wants(ask("/console/templates"), "seq:read", "!templates-list")
-	r.wants(ask("/console/windows?layout=legacy"), "windows-list", "needs the scope <code>ids:backfill:legacy</code>", "!arch")
+	r.wants(ask("/console/windows?layout=legacy"), "windows-list", "!Backfill jobs</h2>", "!ids:backfill", "!arch")
 
 	record, _ := tokens.Token(1)
 	changed := *record

@@ -9,7 +9,6 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/trust"
 )
 
 // jobsOnPage is the number of backfill jobs on a page.
@@ -17,7 +16,6 @@ const jobsOnPage = 100
 
 // past is the past of a layout, with its backfill jobs.
 type past struct {
-	Lacks             trust.Scope // scope that the viewer lacks for the list; empty if the list is here
 	Until             string      // end of the past
 	NextJob, Capacity string      // number of the next job, and count of all jobs
 	Closed            bool        // a restore closed the past
@@ -33,7 +31,7 @@ type job struct {
 	Position, Started string
 }
 
-// pastOf returns the past of a layout; nil if it has none.
+// pastOf returns the past of a layout; nil if it has none, or if the viewer may not see its jobs.
 func pastOf(ctx context.Context, api *API, layout string, query url.Values) (*past, error) {
 	const key = "job" // the query's field with the first job of the page
 	from := query.Get(key)
@@ -42,7 +40,7 @@ func pastOf(ctx context.Context, api *API, layout string, query url.Values) (*pa
 	case err != nil && (failed.Reason == rpc.NoPast || failed.Code == codes.Unimplemented): // a member of an earlier version answers a gateway
 		return nil, nil //nolint:nilnil // a layout without a past
 	case isDenied(err):
-		return &past{Lacks: trust.Scope(trust.RightBackfill + ":" + layout)}, nil
+		return nil, nil //nolint:nilnil // the viewer learns nothing of jobs, not even whether the layout has a past
 	case err != nil:
 		return nil, err
 	}
