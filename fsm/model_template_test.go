@@ -22,7 +22,7 @@ import (
 // The tenants: a walk over templates, first uses of names by two tokens, and everything that happens to these names. The
 // rules are written once more in the plainest way: a pattern is a regular expression, the most specific one is found by
 // comparing all, and each name has the settings that its template had at the first use. The cluster is restored from an
-// old backup, and the numbers of lost tenants count on.
+// old backup, and the numbers of lost tenants count on. Some templates have codes, and some are gapless.
 
 var (
 	tenantPatterns = []string{"t/*", "t/a*", "t/*z", "t/*/*", "t/*/b*", "*/1"}
@@ -128,6 +128,9 @@ func (w *tenants) spec(pattern string) *commandv1.TemplateSpec {
 	spec.Quota = uint64(w.choose("quota", 4))
 	if n[2] >= 0 && w.choose("coded", 3) == 0 {
 		spec.Settings.Code = &commandv1.Code{Alphabet: digits, Length: uint32(6 + w.choose("length", 2))}
+	}
+	if n[1] == 1 && spec.Quota%2 == 0 {
+		accounted(spec.Settings)
 	}
 	return spec
 }
@@ -263,19 +266,32 @@ func (w *tenants) use(name string) error {
 	if !live || got.Frozen {
 		return nil
 	}
-	r := w.do(allocate(name, got.Generation, 1, w.period(got.Spec)))
+	r, n := w.number(got)
 	if r.Err != nil {
 		if r.Err.Reason != exhaustedReas {
 			return violated("use", "%v", r.Err)
 		}
 		return nil
 	}
-	n := livesNumber{name, r.Block.Period, r.Block.First}
 	if w.numbers[n] {
 		return violated("number", "%+v was issued before", n)
 	}
 	w.numbers[n] = true
 	return nil
+}
+
+// number takes a number of a sequence, or reserves one under a new key.
+func (w *tenants) number(q Sequence) (Result, livesNumber) {
+	name, period := q.Spec.GetName(), w.period(q.Spec)
+	if q.Spec.GetMode() != gapless {
+		r := w.do(allocate(name, q.Generation, 1, period))
+		return r, livesNumber{name, r.Block.Period, r.Block.First}
+	}
+	r := w.do(reserveIn(name, q.Generation, period, fmt.Sprint("key-", w.index)))
+	if r.Err != nil {
+		return r, livesNumber{}
+	}
+	return r, livesNumber{name, r.Reservations[0].Period, r.Reservations[0].Number}
 }
 
 func (w *tenants) bury(name string) error {
@@ -286,8 +302,13 @@ func (w *tenants) bury(name string) error {
 	if got, _ := w.Sequence(name); got.Frozen {
 		return nil
 	}
-	if r := w.do(remove(name)); r.Err != nil {
+	record, _ := w.sequences.live.Get(name)
+	kept := record.ledger != nil // its numbers must stay explained
+	if r := w.do(remove(name)); (r.Err != nil) != kept {
 		return violated("delete", "%v", r.Err)
+	}
+	if kept {
+		return nil
 	}
 	was.deleted = true
 	w.names[name] = was
