@@ -151,6 +151,8 @@ func forbidden(path string, w *httptest.ResponseRecorder) bool {
 	switch {
 	case strings.HasPrefix(path, "/v1/"):
 		contentType, begin = "application/json", `{"code":7,`
+	case strings.HasPrefix(path, "/segments/"), strings.HasPrefix(path, "/ids/"):
+		contentType, begin = "application/json", `{"code":"BROWSER_REQUEST",`
 	case strings.HasPrefix(path, "/id"), strings.HasPrefix(path, "/seq/"):
 		contentType, begin = "text/plain; charset=utf-8", rpc.BrowserRequest+": "
 	case w.Header().Get("Snowraft-Reason") != rpc.BrowserRequest:

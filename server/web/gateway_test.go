@@ -267,14 +267,14 @@ func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
 		{"Sec-Fetch-Site: cross-site"}, {"Sec-Fetch-Site: same-site"}, {"Sec-Fetch-Site: same-site", "Origin: http://example.com:3000"},
 		{"Origin: https://evil.example"}, {"Origin: http://example.com:3000"}, {"Origin: null"},
 	}
-	for _, path := range []string{"/v1/ids:generate", "/seq/a", "/tinyid/id/nextId?bizType=a"} {
+	for _, path := range []string{"/v1/ids:generate", "/seq/a", "/tinyid/id/nextId?bizType=a", "/segments/distributor/shop/orders?offset=0&step=1"} {
 		for _, headers := range foreign {
 			if w := r.ask("POST", path, "", headers...); !forbidden(path, w) {
 				t.Errorf("%s: %d %s", path, w.Code, w.Body)
 			}
 		}
 	}
-	for _, path := range []string{"/id", "/seq/a", "/api/segment/get/a", "/api/snowflake/get/x", "/leaf/x/api/snowflake/get/a", "/tinyid/id/nextId?bizType=a", "/tinyid/id/nextIdSimple?bizType=a"} {
+	for _, path := range []string{"/id", "/seq/a", "/api/segment/get/a", "/api/snowflake/get/x", "/leaf/x/api/snowflake/get/a", "/ids/x", "/ids/as-string/x", "/tinyid/id/nextId?bizType=a", "/tinyid/id/nextIdSimple?bizType=a"} {
 		for _, headers := range foreign {
 			if w := r.ask("GET", path, "", headers...); !forbidden(path, w) {
 				t.Errorf("GET %s, %v: %d %s", path, headers, w.Code, w.Body)

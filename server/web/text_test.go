@@ -57,7 +57,9 @@ func TestTextIsNotStored(t *testing.T) {
 	r := newRig(t)
 	for _, c := range []struct{ method, path string }{
 		{"GET", "/id"}, {"POST", "/id"}, {"POST", "/seq/orders"}, {"GET", "/seq/orders"}, {"GET", "/id?count=0"},
-		{"GET", "/api/segment/get/a"}, {"GET", "/api/snowflake/get/a"}, {"GET", "/tinyid/id/nextId?bizType=a"},
+		{"GET", "/api/segment/get/a"}, {"GET", "/api/snowflake/get/x"}, {"GET", "/tinyid/id/nextId?bizType=a"},
+		{"PATCH", "/segments/shop/orders?step=10000"}, {"PATCH", "/segments/shop/odd?step=1"}, {"POST", "/segments/distributor/shop/orders?offset=0&step=1"},
+		{"GET", "/ids/x"}, {"GET", "/ids/none"}, {"POST", "/machines/shop"},
 	} {
 		if got := r.ask(c.method, c.path, "").Header().Get("Cache-Control"); got != "no-store" {
 			t.Errorf("%s %s: Cache-Control %q", c.method, c.path, got)
@@ -67,7 +69,7 @@ func TestTextIsNotStored(t *testing.T) {
 
 func TestSpeculativeRequestsTakeNothing(t *testing.T) {
 	r := newRig(t)
-	for _, path := range []string{"/id", "/api/segment/get/a", "/tinyid/id/nextId?bizType=a"} {
+	for _, path := range []string{"/id", "/ids/x", "/api/segment/get/a", "/leaf/x/api/snowflake/get/a", "/tinyid/id/nextId?bizType=a"} {
 		for _, header := range []string{
 			"Sec-Purpose: prefetch", "Sec-Purpose: prefetch;prerender", "Sec-Purpose: prefetch;anonymous-client-ip",
 			"Purpose: prefetch", "Purpose: preview", "X-Moz: Prefetch",
