@@ -8,4 +8,4 @@ const names = process.argv.slice(2);
 const files = readdirSync("build/test")
   .filter((name) => name.endsWith(".test.js") && (names.length === 0 || names.includes(name.slice(0, -".test.js".length))))
   .map((name) => `build/test/${name}`);
-process.exit(spawnSync(process.execPath, ["--enable-source-maps", "--test-timeout=30000", "--test", ...files], { stdio: "inherit" }).status ?? 1);
+process.exit(spawnSync(process.execPath, ["--enable-source-maps", "--test-timeout=300000", "--test", ...files], { stdio: "inherit" }).status ?? 1);
