@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from devcluster import Running
+from django.apps import apps
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
@@ -146,6 +147,14 @@ def test_check_of_the_setting(models: Any, setting: object, text: str) -> None:
         with pytest.raises(ImproperlyConfigured):
             models.Order.objects.create(item="never", number=1)
     assert run_checks() == []
+
+
+def test_check_of_apps_with_another_field(models: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apps.get_app_config("shop"), "default_auto_field", "django.db.models.BigAutoField")
+    [message] = run_checks()
+    assert message.id == "snowraft.W001" and "'shop'" in message.msg and message.hint and "shop/apps.py" in message.hint
+    with override_settings(DEFAULT_AUTO_FIELD="django.db.models.BigAutoField"):
+        assert run_checks() == []
 
 
 def test_migrations_name_the_field_and_the_default(models: Any) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
+from django.conf import settings
 from django.core import checks
 from django.core.exceptions import ImproperlyConfigured
 
@@ -12,14 +15,15 @@ from . import ids
 
 
 class SnowraftConfig(AppConfig):
-    """Checks the setting SNOWRAFT. It starts nothing."""
+    """Checks the settings. It starts nothing."""
 
     name = "snowraft_django"
     verbose_name = "Snowraft"
 
     def ready(self) -> None:
-        """Registers the check."""
+        """Registers the checks."""
         checks.register(check_setting)
+        checks.register(check_apps)
 
 
 def check_setting(**_: Any) -> list[checks.CheckMessage]:
@@ -30,3 +34,22 @@ def check_setting(**_: Any) -> list[checks.CheckMessage]:
         hint = 'Set SNOWRAFT = {"ADDRESSES": ["10.0.0.1:7701"]}, with the HTTP addresses of two or three members.'
         return [checks.Error(str(error), hint=hint, id="snowraft.E001")]
     return []
+
+
+def check_apps(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[checks.CheckMessage]:
+    """Returns a warning for each app of the project whose models do not get the field of DEFAULT_AUTO_FIELD.
+
+    Installed packages choose their field on purpose. An app that ``startapp`` made has a line that chooses another one.
+    """
+    field = "snowraft_django.SnowraftAutoField"
+    if settings.DEFAULT_AUTO_FIELD != field:
+        return []
+    return [
+        checks.Warning(
+            f"the keys of the app {app.label!r} are not IDs of Snowraft: its default_auto_field is {app.default_auto_field!r}",
+            hint=f"Remove the line from {Path(app.path).name}/apps.py, or set default_auto_field = {field!r}.",
+            id="snowraft.W001",
+        )
+        for app in app_configs or apps.get_app_configs()
+        if app.default_auto_field != field and not {"site-packages", "dist-packages"} & {*Path(app.path).parts}
+    ]
