@@ -63,6 +63,7 @@ func TestUnknownOutcomes(t *testing.T) {
 		{snowraftv1.WorkerService_ReleaseWorker_FullMethodName, &snowraftv1.ReleaseWorkerRequest{}, false},
 		{snowraftv1.SequenceService_ReturnBlock_FullMethodName, &snowraftv1.ReturnBlockRequest{}, false},
 		{snowraftv1.SequenceService_ResumeSequence_FullMethodName, &snowraftv1.ResumeSequenceRequest{}, false},
+		{snowraftv1.SequenceService_MoveSequence_FullMethodName, &snowraftv1.MoveSequenceRequest{}, false},
 		{snowraftv1.TokenService_CreateToken_FullMethodName, &snowraftv1.CreateTokenRequest{}, false},
 		{snowraftv1.TokenService_UpdateToken_FullMethodName, &snowraftv1.UpdateTokenRequest{}, false},
 		{snowraftv1.TokenService_DeleteToken_FullMethodName, &snowraftv1.DeleteTokenRequest{}, false},

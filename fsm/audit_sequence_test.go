@@ -28,6 +28,9 @@ type auditSequence struct {
 	code       *commandv1.Code      // the codes of the name; nil if it never had any
 	last       auditBlock
 	answers    map[answerKey]*auditAnswer
+
+	moved bool
+	away  []int64 // numbers that the other system has issued since
 }
 
 type auditNumber struct {
@@ -66,6 +69,10 @@ func (a *audit) checkSequences(index, term uint64, cmd *commandv1.Command, confi
 		return true, a.sequences[body.AllocateBlock.GetName()].allocate(index, cmd.GetActor().GetToken(), body.AllocateBlock, observed, cmd.GetClockAtMs(), r)
 	case *commandv1.Command_ReturnBlock:
 		return true, a.sequences[body.ReturnBlock.GetName()].giveBack(term, body.ReturnBlock, r)
+	case *commandv1.Command_MoveSequence:
+		return true, a.sequences[body.MoveSequence.GetName()].move(index, body.MoveSequence, r)
+	case *commandv1.Command_ResumeSequence:
+		return true, a.sequences[body.ResumeSequence.GetName()].takeBack(index, body.ResumeSequence, r)
 	}
 	return false, nil
 }
@@ -75,6 +82,8 @@ func (q *auditSequence) remove(index uint64, c *commandv1.DeleteSequence, r Resu
 	switch {
 	case !q.live:
 		want = unknownSeq
+	case q.moved:
+		want = movedAway
 	case c.GetGeneration() != 0 && c.GetGeneration() != q.generation:
 		want = mismatchedGen
 	default:
@@ -88,6 +97,9 @@ func (q *auditSequence) remove(index uint64, c *commandv1.DeleteSequence, r Resu
 
 func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, config *commandv1.Config, r Result) error {
 	reason := reasonOf(r)
+	if q.live && q.moved && (!c.GetOnDemand() || !c.GetForce() && c.Replaces == nil) {
+		return q.refusesMoved(reason)
+	}
 	spec, want := c.GetSpec(), commandv1.Refusal(0)
 	if c.GetOnDemand() {
 		spec, want = q.onDemand(c, config)
@@ -153,6 +165,9 @@ func samePeriods(a, b *commandv1.SequenceSpec) bool {
 
 func (q *auditSequence) update(index uint64, c *commandv1.UpdateSequence, r Result) error {
 	reason := reasonOf(r)
+	if q.live && q.moved {
+		return q.refusesMoved(reason)
+	}
 	outside := c.Next != nil && (c.GetNext() < c.GetSpec().GetMin() || c.GetNext() > c.GetSpec().GetMax())
 	switch {
 	case !q.live && reason == unknownSeq, q.live && c.GetGeneration() != q.generation && reason == mismatchedGen:
@@ -267,6 +282,9 @@ func (q *auditSequence) allocate(index, owner uint64, c *commandv1.AllocateBlock
 	}
 	if done, err := q.repeat(index, owner, c, observed, r); done {
 		return err
+	}
+	if q.moved {
+		return q.refusesMoved(reason)
 	}
 	if c.GetGeneration() < q.numbering || c.GetGeneration() > q.generation {
 		if reason != mismatchedGen {

@@ -24,7 +24,13 @@ func (r *snapshotDecoder) addSequence(m *commandv1.SnapshotSequence) error {
 		name: name, spec: s.sequences.shared(name, compact(m.GetSpec())), created: m.GetCreatedAtMs(),
 		incarnation: m.GetIncarnation(), generation: m.GetGeneration(), numbering: cmp.Or(m.GetNumbering(), m.GetGeneration()), period: m.GetPeriod(),
 		base: m.GetBase(), granted: m.GetGranted(), lastFrom: m.GetLastFrom(), lastToken: m.GetLastToken(),
-		spent: m.GetSpent(), frozen: m.GetGeneration() < s.restored.GetIndex(),
+		spent: m.GetSpent(),
+	}
+	if m.GetGeneration() < s.restored.GetIndex() {
+		q.stops |= stopFrozen
+	}
+	if m.GetMoved() {
+		q.stops |= stopMoved
 	}
 	l, err := lateOf(m)
 	if err != nil {
@@ -59,7 +65,10 @@ func (r *snapshotDecoder) addSequence(m *commandv1.SnapshotSequence) error {
 	if q.spent && s.restored == nil {
 		return corrupt("sequence %q has nothing left, in a cluster that was not restored", name)
 	}
-	if q.frozen {
+	if q.stops.moved() && s.version < DocumentVersion {
+		return corrupt("sequence %q moved, which needs fsm_version %d, and the snapshot has %d", name, DocumentVersion, s.version)
+	}
+	if q.stops.frozen() {
 		s.frozen++
 	}
 	if !m.GetDeleted() {
@@ -91,9 +100,9 @@ func (q *sequence) check() error {
 		return corrupt("sequence %q granted %d numbers, and the last block begins at %d", q.name, q.granted, q.lastFrom)
 	case q.used.some && q.used.low > q.used.high, some && (!q.used.holds(q.base) || !q.used.holds(last)):
 		return corrupt("sequence %q granted %d numbers from %d on, which are not in its hull", q.name, q.granted, q.base)
-	case q.frozen && q.lastToken != 0:
+	case q.stops.frozen() && q.lastToken != 0:
 		return corrupt("sequence %q is frozen and has a block that can be returned", q.name)
-	case q.spent && !q.frozen && q.used != hull{math.MinInt64, math.MaxInt64, true}:
+	case q.spent && !q.stops.frozen() && q.used != hull{math.MinInt64, math.MaxInt64, true}:
 		return corrupt("sequence %q has nothing left and a hull", q.name)
 	case q.lastToken != 0 && !q.alone():
 		return corrupt("sequence %q has a hull that its last block does not end", q.name)
@@ -114,7 +123,7 @@ func (q *sequence) alone() bool {
 func (q *sequence) buried() bool {
 	return q.numbering == q.generation && q.generation > q.incarnation && q.base == q.spec.start && q.granted == 0 &&
 		q.lastFrom == 0 && q.lastToken == 0 && q.spec.timeZone+q.spec.description+q.spec.template == "" &&
-		q.spec.format == "" && (q.frozen || !q.spent)
+		q.spec.format == "" && (q.stops.frozen() || !q.spent)
 }
 
 func (r *snapshotDecoder) addAnswer(m *commandv1.SnapshotAnswer) error {

@@ -301,10 +301,13 @@ var everyRestores = []everyAction{
 			mask = n.given[everyPeriod(q.Period)]
 		}
 		cmd := resume("s", q.Generation, nil, 0)
-		if mask != 0 && n.since {
+		if mask != 0 && n.since || q.Moved {
 			cmd.GetResumeSequence().After = new(int64(bits.Len8(mask)) - 1)
 		}
 		next, _ := n.propose(cmd)
+		if next != nil {
+			next.away = false
+		}
 		return next, nil
 	}},
 }

@@ -85,6 +85,7 @@ type everyFacts struct {
 	ticks  [2][2]uint64    // ticks of each worker that were granted in each life and not released
 
 	everyPast
+	everyAway
 }
 
 // everyNode is a state of the whole.
@@ -257,6 +258,7 @@ func TestEveryLife(t *testing.T) {
 		"numbers":  {slices.Concat(everyClock, everyChanges, everyBlocks, everyRestores), 6, 9, 11, 11_000},
 		"requests": {slices.Concat(everyClock, everyChanges[:4], everyRequests, everyRestores), 8, 40, 40, 4000},
 		"late":     {slices.Concat(everyClock, everyLateChanges, everyBlocks[:2], everyLate, everyRestores), 6, 9, 11, 3200},
+		"moves":    {slices.Concat(everyChanges[:3], everyBlocks[:2], everyMoves, everyRestores, everySnapshot), 8, 14, 16, 2000},
 		"IDs":      {slices.Concat(everyClock, everyWindows, everyRestores), 7, 11, 13, 13_000},
 		"past":     {slices.Concat(everyClock, everyWindows[:4], everyBackfill, everyRestores, everySnapshot), 6, 9, 10, 1000},
 		"all":      {slices.Concat(everyClock, everyChanges, everyBlocks, everyRequests, everyWindows, everyRestores, everySnapshot), 4, 6, 7, 3200},
@@ -264,8 +266,11 @@ func TestEveryLife(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			root := newEveryLife
-			if name == "past" {
+			switch name {
+			case "past":
 				root = newEveryPast
+			case "moves":
+				root = newEveryMove
 			}
 			steps := depth.Walk(depth.Little(w.ordinary/2, w.ordinary), w.gate, w.night)
 			if *everyDepth > 0 {

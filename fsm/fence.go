@@ -44,7 +44,7 @@ func (s *State) Frozen(after string, limit int) []Sequence {
 			if len(page)-n >= limit {
 				return false
 			}
-			if name > after && q.frozen {
+			if name > after && q.stops.frozen() {
 				v := q.view()
 				v.Deleted = deleted
 				page = append(page, v)
@@ -104,12 +104,15 @@ func (s *State) checkFence(now, fence, latest int64, l *layout) *Refused {
 	return refuse(commandv1.Refusal_REFUSAL_FENCED, "layout %q: %s; try again in %d ms", l.name, why, minus(at, now)).retryAt(at)
 }
 
-// thawed refuses a change of a frozen sequence.
+// thawed refuses to grant numbers of a sequence that is frozen or moved, and to change it.
 func (q *sequence) thawed() *Refused {
-	if !q.frozen {
-		return nil
+	switch {
+	case q.stops.frozen():
+		return refuseFrozen(q.name)
+	case q.stops.moved():
+		return refuseMoved(q.name)
 	}
-	return refuseFrozen(q.name)
+	return nil
 }
 
 func refuseFrozen(name string) *Refused {
@@ -117,11 +120,14 @@ func refuseFrozen(name string) *Refused {
 		"sequence %q is frozen, because the earlier cluster may have granted more of it; resume it with \"snowraft seq resume\"", name)
 }
 
-// LastGranted returns the last number granted in this period, if there is one. It fails for a frozen sequence, of which
-// the last number is not known.
+// LastGranted returns the last number granted in this period, if there is one. It fails for a sequence that is frozen or moved, of
+// which the last number is not known.
 func (s Sequence) LastGranted() (last int64, ok bool, err error) {
-	if s.Frozen {
+	switch {
+	case s.Frozen:
 		return 0, false, refuseFrozen(s.Spec.GetName())
+	case s.Moved:
+		return 0, false, refuseMoved(s.Spec.GetName())
 	}
 	return s.Last, s.HasLast, nil
 }

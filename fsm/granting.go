@@ -5,8 +5,8 @@ type Granting uint8
 
 // The values of Granting.
 const (
-	// GrantingUnknown is for numbers that were granted if an earlier cluster did it after the backup, and for those of an
-	// earlier period whose end is not known.
+	// GrantingUnknown is for numbers that were granted if an earlier cluster did it after the backup, for those that the system
+	// may have issued to which the sequence moved, and for those of an earlier period whose end is not known.
 	GrantingUnknown Granting = iota
 	Granted                  // or between granted numbers: the state remembers only their hull
 	NotGranted
@@ -20,7 +20,7 @@ func (s *State) Granting(name string, period int32, number int64) Granting {
 		return GrantingUnknown
 	case q.granting(period, number):
 		return Granted
-	case q.frozen || s.restored != nil && period > q.period && period <= s.skippedPeriod(q.spec) || period < q.period && !q.knows(period):
+	case q.stops.frozen() || q.stops.moved() || s.restored != nil && period > q.period && period <= s.skippedPeriod(q.spec) || period < q.period && !q.knows(period):
 		return GrantingUnknown
 	}
 	return NotGranted

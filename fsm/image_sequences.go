@@ -17,7 +17,7 @@ func (im image) walkSequences(visit func(*commandv1.SnapshotRecord)) {
 		message.Base, message.Granted, message.LastFrom, message.LastToken = q.base, q.granted, q.lastFrom, q.lastToken
 		message.Code, message.Formats = q.code.message(), formatMessages(q.earlier())
 		message.FormatsStated = q.formatsStated()
-		message.Low, message.High, message.LastKeyHash, message.Spent = nil, nil, nil, q.spent
+		message.Low, message.High, message.LastKeyHash, message.Spent, message.Moved = nil, nil, nil, q.spent, q.stops.moved()
 		if q.lastToken != 0 {
 			message.LastKeyHash = q.lastKeyHash[:]
 		}

@@ -14,6 +14,7 @@ import (
 //   - The fsm_version and the observed clock are the latest ones, and each worker has its highest high-water.
 //   - A past ends where that of any state ends, and has the jobs of all.
 //   - A sequence is deleted if all states that know it deleted it. Its numbers are those of all states.
+//   - A sequence is moved if it is in any state: another system may issue its numbers.
 //   - A name has the earlier formats of all states.
 //   - Codes have the secret of any state that has one, and a name has the codes of any of them.
 //   - Everything else is that of this state: the configuration, the tokens, and the answers to request IDs.
@@ -129,6 +130,7 @@ func (s *State) mergeSequence(other *sequence, deleted bool) {
 // covering returns a copy of q that covers the numbers of another record of its name.
 func (q *sequence) covering(other *sequence) *sequence {
 	c := *q
+	c.stops |= other.stops & stopMoved
 	if c.code == (code{}) {
 		c.code = other.code
 	}

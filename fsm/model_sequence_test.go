@@ -224,6 +224,10 @@ func (w *world) giveBack(p *process) {
 
 // administer changes a sequence: at once, or from the log's inbox, late and again.
 func (w *world) administer(p *process) {
+	if w.documents && w.choose("move", 5) == 0 {
+		w.moveOrTakeBack(p)
+		return
+	}
 	name := w.name()
 	q, spec := w.seen(name), w.modelSpec(name)
 	force := w.choose("force", 6) == 0

@@ -46,6 +46,7 @@ type trail struct {
 	period int32     // the latest period
 	late   late      // earlier periods, with the numbers that were returned in them
 	plain  bool      // some sequence of the name had no reset
+	stops  stops     // those of all sequences of the name
 }
 
 // NewReplay returns a Replay that starts from the state just before a log. The Replay owns the state. supported is the
@@ -88,6 +89,7 @@ func sequenceOf(cmd *commandv1.Command) string {
 	return cmp.Or(
 		cmd.GetCreateSequence().GetSpec().GetName(), cmd.GetUpdateSequence().GetSpec().GetName(), cmd.GetDeleteSequence().GetName(),
 		cmd.GetAllocateBlock().GetName(), cmd.GetReturnBlock().GetName(), cmd.GetResumeSequence().GetName(), cmd.GetBeginSequence().GetName(),
+		cmd.GetMoveSequence().GetName(),
 		cmd.GetReserveNumbers().GetName(), cmd.GetConfirmNumbers().GetName(), cmd.GetVoidNumbers().GetName(),
 		cmd.GetTakeNumbers().GetName(), cmd.GetResolveNumbers().GetName(),
 	)
@@ -125,7 +127,7 @@ func (r *Replay) follow(name string) {
 	if live || !t.live {
 		t.last, t.live = q, live
 	}
-	t.plain = t.plain || !q.spec.resets()
+	t.plain, t.stops = t.plain || !q.spec.resets(), t.stops|q.stops
 	t.late = t.late.join(q.late.value())
 	if q.period > t.period {
 		if e, known := t.late.find(t.period); known {
@@ -178,6 +180,7 @@ func (r *Replay) State() (*State, error) {
 // covering returns a sequence that covers all of the trail.
 func (t *trail) covering() *sequence {
 	q := *t.last
+	q.stops |= t.stops & stopMoved
 	q.forbidReturn()
 	if t.period > q.period {
 		q.moveTo(q.spec.start)

@@ -30,6 +30,8 @@ func covers(covering, s *State) error {
 		switch {
 		case c == nil, !live && !deleted:
 			return violated("covers", "sequence %q is missing", q.name)
+		case q.stops.moved() && !c.stops.moved():
+			return violated("covers", "sequence %q may be at another system", q.name)
 		case c.spec.resets() && !q.spec.resets():
 			return violated("covers", "sequence %q begins again with each period", q.name)
 		case c.period < q.period && q.spec.resets():

@@ -132,7 +132,7 @@ func (s *State) freeze(r Restoration, until int64) error {
 	var frozen, buried []*sequence
 	for old, deleted := range s.sequences.all() {
 		q := *old
-		q.frozen = true
+		q.stops |= stopFrozen
 		q.setFormats(q.earlier(), false)
 		q.forbidReturn()
 		if q.spec.resets() {

@@ -6,8 +6,8 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// resumeSequence ends the freeze of a sequence, or of a deleted one. The next number lies beyond all numbers that the
-// state knows to be granted and all numbers that, according to the operator, may have been granted.
+// resumeSequence ends the freeze of a sequence, or of a deleted one, and its move to another system. The next number lies beyond
+// all numbers that the state knows to be granted and all numbers that, according to the operator, may have been granted.
 func (s *State) resumeSequence(e entry) Result {
 	c := e.cmd.GetResumeSequence()
 	old, live := s.sequences.live.Get(c.GetName())
@@ -30,25 +30,32 @@ func (s *State) resumeSequence(e entry) Result {
 	counts := c.After != nil || c.GetMargin() > 0
 	switch {
 	case !c.GetFormatsStated():
-	case old.frozen && !counts:
+	case old.stops.frozen() && !counts:
 		return Result{Err: invalid("formats of sequence %q: it is frozen, so state its last number too", old.name)}
-	case !old.frozen && !counts:
+	case !old.stops.frozen() && !counts:
 		return s.resumeFormats(e, old, live)
 	}
-	if !old.frozen {
+	switch {
+	case old.stops.moved() && c.After == nil:
+		return Result{Err: invalid("after: sequence %q moved to another system; make that system refuse to issue numbers, and give its last one", old.name)}
+	case !old.stops.frozen() && !old.stops.moved():
 		return Result{Err: invalid("sequence %q is not frozen; to skip numbers, set its next number with \"snowraft seq set\"", old.name)}
 	}
 	if err := old.grows(e.index); err != nil {
 		return halted(err)
 	}
 	q := *old
-	q.generation, q.numbering, q.frozen = e.index, e.index, false
+	q.generation, q.numbering, q.stops = e.index, e.index, 0
 	if c.GetFormatsStated() {
 		if refused := s.stateFormats(&q, c.GetFormats()); refused != nil {
 			return Result{Err: refused}
 		}
 	}
-	if q.spec.gapless() && live {
+	if !old.stops.frozen() {
+		if refused := q.takeBack(c.GetAfter(), c.GetMargin()); refused != nil {
+			return Result{Err: refused}
+		}
+	} else if q.spec.gapless() && live {
 		p := s.edit(&q, e)
 		if refused := p.resumeGapless(c.After, c.GetMargin()); refused != nil {
 			return Result{Err: refused}
@@ -61,7 +68,9 @@ func (s *State) resumeSequence(e entry) Result {
 	if !live {
 		q.moveTo(q.spec.start) // the state that deleteSequence leaves
 	}
-	s.frozen--
+	if old.stops.frozen() {
+		s.frozen--
+	}
 	return s.resumed(&q, live)
 }
 

@@ -32,6 +32,7 @@ type Sequence struct {
 	OldestOpenMillis int64
 
 	Frozen  bool // grants nothing until it is resumed after a restore
+	Moved   bool // another system issues the numbers from Next on, and this one grants nothing until it is resumed
 	Deleted bool // set in the results of Frozen, ResumeSequence and DeletedSequence only
 	Coded   bool // a format of the name writes codes, or wrote them
 
@@ -86,11 +87,22 @@ type sequence struct {
 	late   *late // nil: nothing is known of earlier periods
 	period int32
 
-	spent  bool // nothing is left to grant in the period, whatever base and granted say
-	frozen bool // true if the generation is before the restore
-	code   code
+	spent   bool // nothing is left to grant in the period, whatever base and granted say
+	stops   stops
+	code    code
 	formats *formats // nil: none, and no statement
 }
+
+// stops are the reasons for which a sequence grants nothing and does not change.
+type stops uint8
+
+const (
+	stopFrozen stops = 1 << iota // the generation is before the restore
+	stopMoved                    // see moveSequence
+)
+
+func (s stops) frozen() bool { return s&stopFrozen != 0 }
+func (s stops) moved() bool  { return s&stopMoved != 0 }
 
 // last returns the last number that was granted from base.
 func (q *sequence) last() (n int64, ok bool) {
@@ -177,7 +189,7 @@ func (q *sequence) giveBack(unused uint64) {
 func (q *sequence) view() Sequence {
 	v := Sequence{
 		Spec: q.spec.message(q.name), CreatedMillis: q.created, Incarnation: q.incarnation,
-		Generation: q.generation, Numbering: q.numbering, Period: q.period, Remaining: q.remaining(), Frozen: q.frozen,
+		Generation: q.generation, Numbering: q.numbering, Period: q.period, Remaining: q.remaining(), Frozen: q.stops.frozen(), Moved: q.stops.moved(),
 		Coded: q.code != code{}, FormatsStated: q.formatsStated(), formats: q.formats, spent: q.spent, late: q.late,
 	}
 	v.Last, v.HasLast = q.last()

@@ -38,6 +38,7 @@ func TestDigestCoversSequences(t *testing.T) {
 		"high":         func(q *sequence) { q.used.high++ },
 		"hull":         func(q *sequence) { q.used.some = false },
 		"period":       func(q *sequence) { q.period++ },
+		"moved":        func(q *sequence) { q.stops = stopMoved },
 		"start":        func(q *sequence) { q.spec.start++ },
 		"increment":    func(q *sequence) { q.spec.increment++ },
 		"min":          func(q *sequence) { q.spec.min++ },

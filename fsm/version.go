@@ -68,6 +68,7 @@ var kinds = map[protoreflect.FieldNumber]kind{
 	61: {DocumentVersion, (*State).extendBackfill, false},
 	62: {DocumentVersion, (*State).endBackfill, false},
 	63: {DocumentVersion, (*State).resumeBackfill, false},
+	80: {DocumentVersion, (*State).moveSequence, false},
 }
 
 var commandBody = (&commandv1.Command{}).ProtoReflect().Descriptor().Oneofs().ByName("body")

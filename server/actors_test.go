@@ -61,6 +61,12 @@ var proposings = []proposing{
 	{snowraftv1.SequenceService_NextNumbers_FullMethodName, "allocate_block", func(v *visit) proto.Message {
 		return &snowraftv1.NextNumbersRequest{Sequence: v.name, Count: 1, RequestId: "next"}
 	}},
+	{snowraftv1.SequenceService_MoveSequence_FullMethodName, "move_sequence", func(v *visit) proto.Message {
+		return &snowraftv1.MoveSequenceRequest{Sequence: v.name}
+	}},
+	{snowraftv1.SequenceService_ResumeSequence_FullMethodName, "resume_sequence", func(v *visit) proto.Message {
+		return &snowraftv1.ResumeSequenceRequest{Sequence: v.name, After: new(int64(600))}
+	}},
 	{snowraftv1.SequenceService_DeleteSequence_FullMethodName, "delete_sequence", func(v *visit) proto.Message {
 		return &snowraftv1.DeleteSequenceRequest{Name: v.name}
 	}},

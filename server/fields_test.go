@@ -118,6 +118,9 @@ var wholes = []struct {
 	{snowraftv1.SequenceService_ResumeSequence_FullMethodName, true, func(v *whole) proto.Message { // the cluster was not restored
 		return &snowraftv1.ResumeSequenceRequest{Sequence: v.name, FormatsKept: true}
 	}},
+	{snowraftv1.SequenceService_MoveSequence_FullMethodName, true, func(v *whole) proto.Message { // the sequence has a reset
+		return &snowraftv1.MoveSequenceRequest{Sequence: v.name, ExpectedGeneration: &v.sequence.Generation}
+	}},
 	{snowraftv1.SequenceService_DeleteSequence_FullMethodName, false, func(v *whole) proto.Message {
 		return &snowraftv1.DeleteSequenceRequest{Name: v.name, ExpectedGeneration: &v.sequence.Generation}
 	}},
@@ -271,7 +274,7 @@ var wholes = []struct {
 var unset = []protoreflect.FullName{
 	"snowraft.v1.ApplyTemplateRequest.dry_run", "snowraft.v1.Config.generation", "snowraft.v1.Layout.exhausts_at_ms",
 	"snowraft.v1.Sequence.created_at_ms", "snowraft.v1.Sequence.deleted", "snowraft.v1.Sequence.ended_periods", "snowraft.v1.Sequence.formats_unknown", "snowraft.v1.Sequence.frozen", "snowraft.v1.Sequence.generation",
-	"snowraft.v1.Sequence.last", "snowraft.v1.Sequence.last_at_most", "snowraft.v1.Sequence.next",
+	"snowraft.v1.Sequence.last", "snowraft.v1.Sequence.last_at_most", "snowraft.v1.Sequence.moved", "snowraft.v1.Sequence.next",
 	"snowraft.v1.Sequence.oldest_open_at_ms", "snowraft.v1.Sequence.open_reservations", "snowraft.v1.Sequence.period",
 	"snowraft.v1.Sequence.remaining", "snowraft.v1.Sequence.template", "snowraft.v1.Sequence.unknown_numbers",
 	"snowraft.v1.Template.created_at_ms", "snowraft.v1.Template.generation", "snowraft.v1.Template.resumed_start", "snowraft.v1.Template.sequences",

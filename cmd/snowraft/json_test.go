@@ -59,7 +59,7 @@ func documented(responses map[string]protoreflect.MessageType, line string) prot
 }
 
 // offline lists the commands that print JSON without a call, and the commands whose JSON is not the response of a call.
-var offline = []string{"decode", "encode", "version", "bench", "secret", "backup", "restore", "debug", "import", "layout", "apply", "export-config", "context"}
+var offline = []string{"decode", "encode", "version", "bench", "secret", "backup", "restore", "debug", "import", "export", "layout", "apply", "export-config", "context"}
 
 // online lists the subcommands of offline commands that print the response of a call.
 var online = []string{"restore acknowledge", "layout create", "layout get", "layout list"}

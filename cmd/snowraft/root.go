@@ -82,7 +82,7 @@ JSON of the API; errors and logs go to standard error. Exit codes: 0 done,
 	add(groupMember, serve.New(h), serve.NewGateway(h), serve.NewDev(h))
 	add(groupIDs, id.New(a), id.NewDecode(a), id.NewEncode(a), id.NewWhoIs(a), layout.New(a), backfill.New(a), seq.New(a), template.New(a))
 	add(groupOperate, top.New(a), cluster.NewStatus(a), serve.NewHealth(h), events.New(a), member.New(a), leader.New(a), worker.New(a),
-		cluster.New(a), cluster.NewConfig(a), apply.New(a), apply.NewExport(a), cluster.NewClock(a), secret.New(a), token.New(a), backup.New(a), restore.New(a), migrate.NewImport(a), upgrade.New(a), debug.New(a), bench.New(a))
+		cluster.New(a), cluster.NewConfig(a), apply.New(a), apply.NewExport(a), cluster.NewClock(a), secret.New(a), token.New(a), backup.New(a), restore.New(a), migrate.NewImport(a), migrate.NewExport(a), upgrade.New(a), debug.New(a), bench.New(a))
 	add(groupOther, contexts.New(a), newVersion(a))
 	root.AddCommand(exitCodes())
 	root.SetHelpCommand(helpCommand())

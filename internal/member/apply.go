@@ -139,7 +139,7 @@ func (m *Member) applyTo(ctx context.Context, s fsm.Sequence, want *commandv1.Se
 func refusesOne(err error) bool {
 	if refused, ok := errors.AsType[*fsm.Refused](err); ok {
 		return slices.Contains([]commandv1.Refusal{
-			commandv1.Refusal_REFUSAL_WOULD_REPEAT, commandv1.Refusal_REFUSAL_SEQUENCE_FROZEN,
+			commandv1.Refusal_REFUSAL_WOULD_REPEAT, commandv1.Refusal_REFUSAL_SEQUENCE_FROZEN, commandv1.Refusal_REFUSAL_SEQUENCE_MOVED,
 			commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
 		}, refused.Reason)
 	}

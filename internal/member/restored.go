@@ -11,9 +11,9 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// Resumption is an operator's statement about a sequence, or a deleted one, after a restore.
+// Resumption is an operator's statement about a sequence, or a deleted one, after a restore or a move to another system.
 type Resumption struct {
-	After  *int64 // last number that the earlier cluster may have granted; nil for the last number in the backup
+	After  *int64 // last number that the earlier cluster, or the other system, may have granted; nil for the last number in the backup
 	Margin uint64 // number of numbers that are skipped after it
 	Period string // only this period, which ended, in the notation of the sequence's calendar
 
@@ -25,7 +25,7 @@ type Resumption struct {
 	Expected *uint64 // generation that the caller decided for; nil: any
 }
 
-// ResumeSequence ends the freeze of a sequence, or of a deleted one, or of a period, and makes its formats known; only the leader can.
+// ResumeSequence ends the freeze of a sequence, or of a deleted one, or of a period, or the move to another system, and makes its formats known; only the leader can.
 // The error is a [GenerationError] if the sequence does not have the expected generation.
 func (m *Member) ResumeSequence(ctx context.Context, name string, r Resumption) (Changed, error) {
 	generation, err := expect(ctx, m, fmt.Sprintf("sequence %q", name), r.Expected, func() (uint64, uint64, error) {

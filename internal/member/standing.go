@@ -15,7 +15,7 @@ type Standing struct {
 	Exact bool
 
 	Issued    int64  // last number of the period, if HasIssued
-	HasIssued bool   // false before the first number, and for a frozen sequence
+	HasIssued bool   // false before the first number, and for a sequence that is frozen or moved
 	Following int64  // next number, if Left > 0
 	Left      uint64 // numbers of the period that can still be issued
 
@@ -26,12 +26,12 @@ type Standing struct {
 // leader in a block.
 func (m *Member) Standing(s fsm.Sequence) Standing {
 	st := Standing{
-		Sequence: s, Issued: s.Last, HasIssued: s.HasLast && !s.Frozen, Following: s.Next, Left: s.Remaining,
+		Sequence: s, Issued: s.Last, HasIssued: s.HasLast && !s.Frozen && !s.Moved, Following: s.Next, Left: s.Remaining,
 		FormatsUnknown: m.formatsUnknown(s),
 	}
 	lt := m.leaderTerm.Load()
 	st.Exact = lt != nil && s.Spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_GAPLESS // no member holds numbers
-	if lt == nil || s.Spec.GetMode() != commandv1.SequenceMode_SEQUENCE_MODE_STRICT || s.Frozen || s.Deleted {
+	if lt == nil || s.Spec.GetMode() != commandv1.SequenceMode_SEQUENCE_MODE_STRICT || s.Frozen || s.Moved || s.Deleted {
 		return st
 	}
 	strict := lt.opened(s.Incarnation)

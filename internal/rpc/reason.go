@@ -57,6 +57,7 @@ const (
 	NumberUnresolved   = "NUMBER_UNRESOLVED"
 
 	SequenceFrozen        = "SEQUENCE_FROZEN"
+	SequenceMoved         = "SEQUENCE_MOVED"
 	RestoreUnacknowledged = "RESTORE_UNACKNOWLEDGED"
 	OldClusterAlive       = "OLD_CLUSTER_ALIVE"
 	SetBack               = "SET_BACK"

@@ -47,6 +47,15 @@ func (s *Services) restoration() (m *snowraftv1.Restoration) {
 	return m
 }
 
+// MoveSequence implements snowraftv1.SequenceServiceServer.
+func (q sequences) MoveSequence(ctx context.Context, req *snowraftv1.MoveSequenceRequest) (*snowraftv1.MoveSequenceResponse, error) {
+	moved, err := q.Member.MoveSequence(ctx, req.GetSequence(), req.ExpectedGeneration)
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.MoveSequenceResponse{Sequence: q.sequence(moved.Sequence), UnreachedMembers: q.spread(ctx, moved.Index)}, nil
+}
+
 // ResumeSequence implements snowraftv1.SequenceServiceServer.
 func (q sequences) ResumeSequence(ctx context.Context, req *snowraftv1.ResumeSequenceRequest) (*snowraftv1.ResumeSequenceResponse, error) {
 	if req.GetFormatsKept() && len(req.GetFormats()) > 0 {

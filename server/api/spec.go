@@ -210,7 +210,7 @@ func settingsMessage(spec *commandv1.SequenceSpec) *snowraftv1.Sequence {
 func sequenceMessage(s member.Standing) *snowraftv1.Sequence {
 	m := settingsMessage(s.Spec)
 	m.CreatedAtMs, m.Generation, m.Period = s.CreatedMillis, s.Generation, sequence.Period(s.Period).String()
-	m.Remaining, m.Frozen, m.Deleted, m.FormatsUnknown = s.Left, s.Frozen, s.Deleted, s.FormatsUnknown
+	m.Remaining, m.Frozen, m.Moved, m.Deleted, m.FormatsUnknown = s.Left, s.Frozen, s.Moved, s.Deleted, s.FormatsUnknown
 	m.OpenReservations, m.UnknownNumbers, m.OldestOpenAtMs = s.Open, s.Unknown, s.OldestOpenMillis
 	for _, e := range s.Ended() {
 		ended := &snowraftv1.EndedPeriod{Period: sequence.Period(e.Period).String(), Remaining: e.Remaining, Frozen: e.Frozen}

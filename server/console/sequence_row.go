@@ -85,6 +85,9 @@ func (r *sequenceRow) setState(s *snowraftv1.Sequence, now int64) {
 	case s.GetFrozen():
 		r.State = level{"bad", "Frozen by a restore"}
 		show = command{Label: "Resume", Text: "snowraft seq resume " + name + " --after N --holders-stopped"}
+	case s.GetMoved():
+		r.State = level{"warn", "Moved to another system"}
+		show = command{Label: "Move back", Text: "snowraft seq resume " + name + " --after N --holders-stopped"}
 	case s.GetUnknownNumbers() > 0:
 		r.State = level{"warn", "Numbers unknown since a restore"}
 		show = command{Label: "Resolve", Text: "snowraft seq audit " + name}

@@ -77,7 +77,7 @@ func (BackupSource) EnumDescriptor() ([]byte, []int) {
 	return file_command_v1_backup_proto_rawDescGZIP(), []int{0}
 }
 
-// BackupHeader begins a backup. It holds facts about the state that follows. Nothing in a backup is secret.
+// BackupHeader begins a backup. It holds facts about the state that follows. Nothing in it is secret.
 type BackupHeader struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ClusterId string                 `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`

@@ -544,6 +544,8 @@ const (
 	Refusal_REFUSAL_BACKFILL_ENDED Refusal = 63
 	// The job has another position than the proposer read.
 	Refusal_REFUSAL_BACKFILL_POSITION Refusal = 64
+	// The sequence moved to another system.
+	Refusal_REFUSAL_SEQUENCE_MOVED Refusal = 80
 	// The time in which numbers of an earlier period are granted has passed.
 	Refusal_REFUSAL_PERIOD_CLOSED Refusal = 70
 	// The state does not know how a period ended, and the command does not say it.
@@ -601,6 +603,7 @@ var (
 		62: "REFUSAL_UNKNOWN_BACKFILL",
 		63: "REFUSAL_BACKFILL_ENDED",
 		64: "REFUSAL_BACKFILL_POSITION",
+		80: "REFUSAL_SEQUENCE_MOVED",
 		70: "REFUSAL_PERIOD_CLOSED",
 		71: "REFUSAL_PERIOD_UNKNOWN",
 		26: "REFUSAL_GAPLESS_SEQUENCE",
@@ -646,6 +649,7 @@ var (
 		"REFUSAL_UNKNOWN_BACKFILL":       62,
 		"REFUSAL_BACKFILL_ENDED":         63,
 		"REFUSAL_BACKFILL_POSITION":      64,
+		"REFUSAL_SEQUENCE_MOVED":         80,
 		"REFUSAL_PERIOD_CLOSED":          70,
 		"REFUSAL_PERIOD_UNKNOWN":         71,
 		"REFUSAL_GAPLESS_SEQUENCE":       26,
@@ -733,6 +737,7 @@ type Command struct {
 	//	*Command_ExtendBackfill
 	//	*Command_EndBackfill
 	//	*Command_ResumeBackfill
+	//	*Command_MoveSequence
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1120,6 +1125,15 @@ func (x *Command) GetResumeBackfill() *ResumeBackfill {
 	return nil
 }
 
+func (x *Command) GetMoveSequence() *MoveSequence {
+	if x != nil {
+		if x, ok := x.Body.(*Command_MoveSequence); ok {
+			return x.MoveSequence
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -1268,6 +1282,10 @@ type Command_ResumeBackfill struct {
 	ResumeBackfill *ResumeBackfill `protobuf:"bytes,63,opt,name=resume_backfill,json=resumeBackfill,proto3,oneof"`
 }
 
+type Command_MoveSequence struct {
+	MoveSequence *MoveSequence `protobuf:"bytes,80,opt,name=move_sequence,json=moveSequence,proto3,oneof"`
+}
+
 func (*Command_CreateLayout) isCommand_Body() {}
 
 func (*Command_AcquireWorker) isCommand_Body() {}
@@ -1339,6 +1357,8 @@ func (*Command_ExtendBackfill) isCommand_Body() {}
 func (*Command_EndBackfill) isCommand_Body() {}
 
 func (*Command_ResumeBackfill) isCommand_Body() {}
+
+func (*Command_MoveSequence) isCommand_Body() {}
 
 // Actor is the principal behind a command. A command whose actor has lost its token, or a scope of it, since it was
 // judged has no effect.
@@ -4090,13 +4110,15 @@ func (x *DeleteToken) GetGeneration() uint64 {
 	return 0
 }
 
-// ResumeSequence ends the freeze of a sequence, or of the record of a deleted one, after a restore.
+// ResumeSequence ends the freeze of a sequence, or of the record of a deleted one, after a restore. It also ends a move to
+// another system.
 type ResumeSequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// A compare-and-swap, as in UpdateSequence.
 	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
-	// The last number that the earlier cluster may have granted, by the operator's word; absent if the state knows it.
+	// The last number that the earlier cluster, or the other system, may have granted, by the operator's word; absent if the
+	// state knows it. Required for a sequence that moved.
 	After *int64 `protobuf:"varint,3,opt,name=after,proto3,oneof" json:"after,omitempty"`
 	// Number of numbers that are skipped after that one.
 	Margin uint64 `protobuf:"varint,4,opt,name=margin,proto3" json:"margin,omitempty"`
@@ -4189,6 +4211,61 @@ func (x *ResumeSequence) GetFormats() []string {
 	return nil
 }
 
+// MoveSequence ends the grants of a sequence, because another system issues its numbers from now on. ResumeSequence with the
+// last number of that system ends the move. Repeating it changes nothing. Since fsm_version 3.
+type MoveSequence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// A compare-and-swap; 0: any generation.
+	Generation    uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveSequence) Reset() {
+	*x = MoveSequence{}
+	mi := &file_command_v1_command_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveSequence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveSequence) ProtoMessage() {}
+
+func (x *MoveSequence) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveSequence.ProtoReflect.Descriptor instead.
+func (*MoveSequence) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *MoveSequence) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *MoveSequence) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
 // AcknowledgeRestore allows sequences and layouts of new names to be created again after a restore.
 type AcknowledgeRestore struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4200,7 +4277,7 @@ type AcknowledgeRestore struct {
 
 func (x *AcknowledgeRestore) Reset() {
 	*x = AcknowledgeRestore{}
-	mi := &file_command_v1_command_proto_msgTypes[38]
+	mi := &file_command_v1_command_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4212,7 +4289,7 @@ func (x *AcknowledgeRestore) String() string {
 func (*AcknowledgeRestore) ProtoMessage() {}
 
 func (x *AcknowledgeRestore) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[38]
+	mi := &file_command_v1_command_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4225,7 +4302,7 @@ func (x *AcknowledgeRestore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRestore.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRestore) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{38}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *AcknowledgeRestore) GetIndex() uint64 {
@@ -4246,7 +4323,7 @@ type Lead struct {
 
 func (x *Lead) Reset() {
 	*x = Lead{}
-	mi := &file_command_v1_command_proto_msgTypes[39]
+	mi := &file_command_v1_command_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4258,7 +4335,7 @@ func (x *Lead) String() string {
 func (*Lead) ProtoMessage() {}
 
 func (x *Lead) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[39]
+	mi := &file_command_v1_command_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4271,7 +4348,7 @@ func (x *Lead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lead.ProtoReflect.Descriptor instead.
 func (*Lead) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{39}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Lead) GetNonce() []byte {
@@ -4297,7 +4374,7 @@ type Seal struct {
 
 func (x *Seal) Reset() {
 	*x = Seal{}
-	mi := &file_command_v1_command_proto_msgTypes[40]
+	mi := &file_command_v1_command_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4309,7 +4386,7 @@ func (x *Seal) String() string {
 func (*Seal) ProtoMessage() {}
 
 func (x *Seal) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[40]
+	mi := &file_command_v1_command_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4322,7 +4399,7 @@ func (x *Seal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seal.ProtoReflect.Descriptor instead.
 func (*Seal) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{40}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Seal) GetEvidence() []byte {
@@ -4358,7 +4435,7 @@ type Supersede struct {
 
 func (x *Supersede) Reset() {
 	*x = Supersede{}
-	mi := &file_command_v1_command_proto_msgTypes[41]
+	mi := &file_command_v1_command_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4370,7 +4447,7 @@ func (x *Supersede) String() string {
 func (*Supersede) ProtoMessage() {}
 
 func (x *Supersede) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[41]
+	mi := &file_command_v1_command_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4383,7 +4460,7 @@ func (x *Supersede) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Supersede.ProtoReflect.Descriptor instead.
 func (*Supersede) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{41}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Supersede) GetCluster() string {
@@ -4406,7 +4483,7 @@ type StartBackfill struct {
 
 func (x *StartBackfill) Reset() {
 	*x = StartBackfill{}
-	mi := &file_command_v1_command_proto_msgTypes[42]
+	mi := &file_command_v1_command_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4418,7 +4495,7 @@ func (x *StartBackfill) String() string {
 func (*StartBackfill) ProtoMessage() {}
 
 func (x *StartBackfill) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[42]
+	mi := &file_command_v1_command_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4431,7 +4508,7 @@ func (x *StartBackfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartBackfill.ProtoReflect.Descriptor instead.
 func (*StartBackfill) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{42}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *StartBackfill) GetLayout() string {
@@ -4465,7 +4542,7 @@ type ExtendBackfill struct {
 
 func (x *ExtendBackfill) Reset() {
 	*x = ExtendBackfill{}
-	mi := &file_command_v1_command_proto_msgTypes[43]
+	mi := &file_command_v1_command_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4477,7 +4554,7 @@ func (x *ExtendBackfill) String() string {
 func (*ExtendBackfill) ProtoMessage() {}
 
 func (x *ExtendBackfill) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[43]
+	mi := &file_command_v1_command_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4490,7 +4567,7 @@ func (x *ExtendBackfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendBackfill.ProtoReflect.Descriptor instead.
 func (*ExtendBackfill) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{43}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ExtendBackfill) GetLayout() string {
@@ -4539,7 +4616,7 @@ type EndBackfill struct {
 
 func (x *EndBackfill) Reset() {
 	*x = EndBackfill{}
-	mi := &file_command_v1_command_proto_msgTypes[44]
+	mi := &file_command_v1_command_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4551,7 +4628,7 @@ func (x *EndBackfill) String() string {
 func (*EndBackfill) ProtoMessage() {}
 
 func (x *EndBackfill) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[44]
+	mi := &file_command_v1_command_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4564,7 +4641,7 @@ func (x *EndBackfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndBackfill.ProtoReflect.Descriptor instead.
 func (*EndBackfill) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{44}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *EndBackfill) GetLayout() string {
@@ -4594,7 +4671,7 @@ type ResumeBackfill struct {
 
 func (x *ResumeBackfill) Reset() {
 	*x = ResumeBackfill{}
-	mi := &file_command_v1_command_proto_msgTypes[45]
+	mi := &file_command_v1_command_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4606,7 +4683,7 @@ func (x *ResumeBackfill) String() string {
 func (*ResumeBackfill) ProtoMessage() {}
 
 func (x *ResumeBackfill) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[45]
+	mi := &file_command_v1_command_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4619,7 +4696,7 @@ func (x *ResumeBackfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeBackfill.ProtoReflect.Descriptor instead.
 func (*ResumeBackfill) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{45}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ResumeBackfill) GetLayout() string {
@@ -4641,7 +4718,7 @@ var File_command_v1_command_proto protoreflect.FileDescriptor
 const file_command_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"\x18command/v1/command.proto\x12\n" +
-	"command.v1\"\xa6\x13\n" +
+	"command.v1\"\xe7\x13\n" +
 	"\aCommand\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1e\n" +
 	"\vclock_at_ms\x18\x02 \x01(\x03R\tclockAtMs\x12'\n" +
@@ -4685,7 +4762,8 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x0estart_backfill\x18< \x01(\v2\x19.command.v1.StartBackfillH\x00R\rstartBackfill\x12E\n" +
 	"\x0fextend_backfill\x18= \x01(\v2\x1a.command.v1.ExtendBackfillH\x00R\x0eextendBackfill\x12<\n" +
 	"\fend_backfill\x18> \x01(\v2\x17.command.v1.EndBackfillH\x00R\vendBackfill\x12E\n" +
-	"\x0fresume_backfill\x18? \x01(\v2\x1a.command.v1.ResumeBackfillH\x00R\x0eresumeBackfillB\x06\n" +
+	"\x0fresume_backfill\x18? \x01(\v2\x1a.command.v1.ResumeBackfillH\x00R\x0eresumeBackfill\x12?\n" +
+	"\rmove_sequence\x18P \x01(\v2\x18.command.v1.MoveSequenceH\x00R\fmoveSequenceB\x06\n" +
 	"\x04body\"y\n" +
 	"\x05Actor\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.command.v1.ActorKindR\x04kind\x12\x14\n" +
@@ -4943,7 +5021,12 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x06period\x185 \x01(\x05R\x06period\x12%\n" +
 	"\x0eformats_stated\x186 \x01(\bR\rformatsStated\x12\x18\n" +
 	"\aformats\x187 \x03(\tR\aformatsB\b\n" +
-	"\x06_after\"*\n" +
+	"\x06_after\"B\n" +
+	"\fMoveSequence\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
+	"generation\"*\n" +
 	"\x12AcknowledgeRestore\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\"\x1c\n" +
 	"\x04Lead\x12\x14\n" +
@@ -5017,7 +5100,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x14CODE_ALPHABET_DIGITS\x10\x01\x12\x18\n" +
 	"\x14CODE_ALPHABET_BASE32\x10\x02\x12\x18\n" +
 	"\x14CODE_ALPHABET_BASE36\x10\x03\x12\x18\n" +
-	"\x14CODE_ALPHABET_BASE58\x10\x04*\xcc\t\n" +
+	"\x14CODE_ALPHABET_BASE58\x10\x04*\xe8\t\n" +
 	"\aRefusal\x12\x17\n" +
 	"\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REFUSAL_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -5053,7 +5136,8 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x13REFUSAL_PAST_CLOSED\x10=\x12\x1c\n" +
 	"\x18REFUSAL_UNKNOWN_BACKFILL\x10>\x12\x1a\n" +
 	"\x16REFUSAL_BACKFILL_ENDED\x10?\x12\x1d\n" +
-	"\x19REFUSAL_BACKFILL_POSITION\x10@\x12\x19\n" +
+	"\x19REFUSAL_BACKFILL_POSITION\x10@\x12\x1a\n" +
+	"\x16REFUSAL_SEQUENCE_MOVED\x10P\x12\x19\n" +
 	"\x15REFUSAL_PERIOD_CLOSED\x10F\x12\x1a\n" +
 	"\x16REFUSAL_PERIOD_UNKNOWN\x10G\x12\x1c\n" +
 	"\x18REFUSAL_GAPLESS_SEQUENCE\x10\x1a\x12\x17\n" +
@@ -5077,7 +5161,7 @@ func file_command_v1_command_proto_rawDescGZIP() []byte {
 }
 
 var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_command_v1_command_proto_goTypes = []any{
 	(ActorKind)(0),             // 0: command.v1.ActorKind
 	(FieldKind)(0),             // 1: command.v1.FieldKind
@@ -5126,14 +5210,15 @@ var file_command_v1_command_proto_goTypes = []any{
 	(*UpdateToken)(nil),        // 44: command.v1.UpdateToken
 	(*DeleteToken)(nil),        // 45: command.v1.DeleteToken
 	(*ResumeSequence)(nil),     // 46: command.v1.ResumeSequence
-	(*AcknowledgeRestore)(nil), // 47: command.v1.AcknowledgeRestore
-	(*Lead)(nil),               // 48: command.v1.Lead
-	(*Seal)(nil),               // 49: command.v1.Seal
-	(*Supersede)(nil),          // 50: command.v1.Supersede
-	(*StartBackfill)(nil),      // 51: command.v1.StartBackfill
-	(*ExtendBackfill)(nil),     // 52: command.v1.ExtendBackfill
-	(*EndBackfill)(nil),        // 53: command.v1.EndBackfill
-	(*ResumeBackfill)(nil),     // 54: command.v1.ResumeBackfill
+	(*MoveSequence)(nil),       // 47: command.v1.MoveSequence
+	(*AcknowledgeRestore)(nil), // 48: command.v1.AcknowledgeRestore
+	(*Lead)(nil),               // 49: command.v1.Lead
+	(*Seal)(nil),               // 50: command.v1.Seal
+	(*Supersede)(nil),          // 51: command.v1.Supersede
+	(*StartBackfill)(nil),      // 52: command.v1.StartBackfill
+	(*ExtendBackfill)(nil),     // 53: command.v1.ExtendBackfill
+	(*EndBackfill)(nil),        // 54: command.v1.EndBackfill
+	(*ResumeBackfill)(nil),     // 55: command.v1.ResumeBackfill
 }
 var file_command_v1_command_proto_depIdxs = []int32{
 	10, // 0: command.v1.Command.actor:type_name -> command.v1.Actor
@@ -5155,10 +5240,10 @@ var file_command_v1_command_proto_depIdxs = []int32{
 	44, // 16: command.v1.Command.update_token:type_name -> command.v1.UpdateToken
 	45, // 17: command.v1.Command.delete_token:type_name -> command.v1.DeleteToken
 	46, // 18: command.v1.Command.resume_sequence:type_name -> command.v1.ResumeSequence
-	47, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
-	48, // 20: command.v1.Command.lead:type_name -> command.v1.Lead
-	49, // 21: command.v1.Command.seal:type_name -> command.v1.Seal
-	50, // 22: command.v1.Command.supersede:type_name -> command.v1.Supersede
+	48, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
+	49, // 20: command.v1.Command.lead:type_name -> command.v1.Lead
+	50, // 21: command.v1.Command.seal:type_name -> command.v1.Seal
+	51, // 22: command.v1.Command.supersede:type_name -> command.v1.Supersede
 	30, // 23: command.v1.Command.create_template:type_name -> command.v1.CreateTemplate
 	31, // 24: command.v1.Command.update_template:type_name -> command.v1.UpdateTemplate
 	32, // 25: command.v1.Command.delete_template:type_name -> command.v1.DeleteTemplate
@@ -5169,35 +5254,36 @@ var file_command_v1_command_proto_depIdxs = []int32{
 	40, // 30: command.v1.Command.void_numbers:type_name -> command.v1.VoidNumbers
 	41, // 31: command.v1.Command.take_numbers:type_name -> command.v1.TakeNumbers
 	42, // 32: command.v1.Command.resolve_numbers:type_name -> command.v1.ResolveNumbers
-	51, // 33: command.v1.Command.start_backfill:type_name -> command.v1.StartBackfill
-	52, // 34: command.v1.Command.extend_backfill:type_name -> command.v1.ExtendBackfill
-	53, // 35: command.v1.Command.end_backfill:type_name -> command.v1.EndBackfill
-	54, // 36: command.v1.Command.resume_backfill:type_name -> command.v1.ResumeBackfill
-	0,  // 37: command.v1.Actor.kind:type_name -> command.v1.ActorKind
-	1,  // 38: command.v1.Field.kind:type_name -> command.v1.FieldKind
-	11, // 39: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
-	12, // 40: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
-	15, // 41: command.v1.AcquireWorker.process:type_name -> command.v1.HolderProcess
-	2,  // 42: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
-	3,  // 43: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
-	4,  // 44: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
-	19, // 45: command.v1.SetConfig.config:type_name -> command.v1.Config
-	7,  // 46: command.v1.Code.alphabet:type_name -> command.v1.CodeAlphabet
-	5,  // 47: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
-	6,  // 48: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
-	24, // 49: command.v1.SequenceSpec.code:type_name -> command.v1.Code
-	25, // 50: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
-	25, // 51: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
-	25, // 52: command.v1.TemplateSpec.settings:type_name -> command.v1.SequenceSpec
-	29, // 53: command.v1.CreateTemplate.spec:type_name -> command.v1.TemplateSpec
-	29, // 54: command.v1.UpdateTemplate.spec:type_name -> command.v1.TemplateSpec
-	38, // 55: command.v1.ConfirmNumbers.claims:type_name -> command.v1.ReservationClaim
-	38, // 56: command.v1.VoidNumbers.claims:type_name -> command.v1.ReservationClaim
-	57, // [57:57] is the sub-list for method output_type
-	57, // [57:57] is the sub-list for method input_type
-	57, // [57:57] is the sub-list for extension type_name
-	57, // [57:57] is the sub-list for extension extendee
-	0,  // [0:57] is the sub-list for field type_name
+	52, // 33: command.v1.Command.start_backfill:type_name -> command.v1.StartBackfill
+	53, // 34: command.v1.Command.extend_backfill:type_name -> command.v1.ExtendBackfill
+	54, // 35: command.v1.Command.end_backfill:type_name -> command.v1.EndBackfill
+	55, // 36: command.v1.Command.resume_backfill:type_name -> command.v1.ResumeBackfill
+	47, // 37: command.v1.Command.move_sequence:type_name -> command.v1.MoveSequence
+	0,  // 38: command.v1.Actor.kind:type_name -> command.v1.ActorKind
+	1,  // 39: command.v1.Field.kind:type_name -> command.v1.FieldKind
+	11, // 40: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
+	12, // 41: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
+	15, // 42: command.v1.AcquireWorker.process:type_name -> command.v1.HolderProcess
+	2,  // 43: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
+	3,  // 44: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
+	4,  // 45: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
+	19, // 46: command.v1.SetConfig.config:type_name -> command.v1.Config
+	7,  // 47: command.v1.Code.alphabet:type_name -> command.v1.CodeAlphabet
+	5,  // 48: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
+	6,  // 49: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
+	24, // 50: command.v1.SequenceSpec.code:type_name -> command.v1.Code
+	25, // 51: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
+	25, // 52: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
+	25, // 53: command.v1.TemplateSpec.settings:type_name -> command.v1.SequenceSpec
+	29, // 54: command.v1.CreateTemplate.spec:type_name -> command.v1.TemplateSpec
+	29, // 55: command.v1.UpdateTemplate.spec:type_name -> command.v1.TemplateSpec
+	38, // 56: command.v1.ConfirmNumbers.claims:type_name -> command.v1.ReservationClaim
+	38, // 57: command.v1.VoidNumbers.claims:type_name -> command.v1.ReservationClaim
+	58, // [58:58] is the sub-list for method output_type
+	58, // [58:58] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_command_proto_init() }
@@ -5242,19 +5328,20 @@ func file_command_v1_command_proto_init() {
 		(*Command_ExtendBackfill)(nil),
 		(*Command_EndBackfill)(nil),
 		(*Command_ResumeBackfill)(nil),
+		(*Command_MoveSequence)(nil),
 	}
 	file_command_v1_command_proto_msgTypes[17].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[18].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[26].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[37].OneofWrappers = []any{}
-	file_command_v1_command_proto_msgTypes[45].OneofWrappers = []any{}
+	file_command_v1_command_proto_msgTypes[46].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_command_proto_rawDesc), len(file_command_v1_command_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   46,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1572,6 +1572,8 @@ type SnapshotSequence struct {
 	Formats []*SnapshotFormat `protobuf:"bytes,75,rep,name=formats,proto3" json:"formats,omitempty"`
 	// As in ResumeSequence; only in a restored cluster.
 	FormatsStated bool `protobuf:"varint,76,opt,name=formats_stated,json=formatsStated,proto3" json:"formats_stated,omitempty"`
+	// The sequence moved to another system. Since fsm_version 3.
+	Moved         bool `protobuf:"varint,80,opt,name=moved,proto3" json:"moved,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1749,6 +1751,13 @@ func (x *SnapshotSequence) GetFormats() []*SnapshotFormat {
 func (x *SnapshotSequence) GetFormatsStated() bool {
 	if x != nil {
 		return x.FormatsStated
+	}
+	return false
+}
+
+func (x *SnapshotSequence) GetMoved() bool {
+	if x != nil {
+		return x.Moved
 	}
 	return false
 }
@@ -2631,7 +2640,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"generation\x12\x1c\n" +
 	"\tsuspended\x18\x04 \x01(\bR\tsuspended\x12\x19\n" +
 	"\x05start\x18\x05 \x01(\x03H\x00R\x05start\x88\x01\x01B\b\n" +
-	"\x06_start\"\xcb\x05\n" +
+	"\x06_start\"\xe1\x05\n" +
 	"\x10SnapshotSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\"\n" +
 	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\x12 \n" +
@@ -2658,7 +2667,8 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\topen_from\x187 \x01(\x05R\bopenFrom\x12$\n" +
 	"\x04code\x18I \x01(\v2\x10.command.v1.CodeR\x04code\x124\n" +
 	"\aformats\x18K \x03(\v2\x1a.command.v1.SnapshotFormatR\aformats\x12%\n" +
-	"\x0eformats_stated\x18L \x01(\bR\rformatsStatedB\x06\n" +
+	"\x0eformats_stated\x18L \x01(\bR\rformatsStated\x12\x14\n" +
+	"\x05moved\x18P \x01(\bR\x05movedB\x06\n" +
 	"\x04_lowB\a\n" +
 	"\x05_high\"I\n" +
 	"\x0eSnapshotFormat\x12\x16\n" +

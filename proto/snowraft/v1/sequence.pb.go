@@ -281,8 +281,10 @@ type Sequence struct {
 	// Of any sequence: the cluster from before a restore may have given it formats that this cluster does not know, so the format
 	// cannot change until ResumeSequence states them.
 	FormatsUnknown bool `protobuf:"varint,44,opt,name=formats_unknown,json=formatsUnknown,proto3" json:"formats_unknown,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The sequence moved to another system, which issues the numbers from next on. It grants nothing until it is resumed.
+	Moved         bool `protobuf:"varint,45,opt,name=moved,proto3" json:"moved,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Sequence) Reset() {
@@ -528,6 +530,13 @@ func (x *Sequence) GetOldestOpenAtMs() int64 {
 func (x *Sequence) GetFormatsUnknown() bool {
 	if x != nil {
 		return x.FormatsUnknown
+	}
+	return false
+}
+
+func (x *Sequence) GetMoved() bool {
+	if x != nil {
+		return x.Moved
 	}
 	return false
 }
@@ -1319,11 +1328,119 @@ func (x *SetNextResponse) GetUnreachedMembers() []string {
 	return nil
 }
 
+type MoveSequenceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the sequence.
+	Sequence string `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// The generation that the sequence must have; otherwise the call fails with GENERATION_MISMATCH. Absent: any.
+	ExpectedGeneration *uint64 `protobuf:"varint,2,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *MoveSequenceRequest) Reset() {
+	*x = MoveSequenceRequest{}
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveSequenceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveSequenceRequest) ProtoMessage() {}
+
+func (x *MoveSequenceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveSequenceRequest.ProtoReflect.Descriptor instead.
+func (*MoveSequenceRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *MoveSequenceRequest) GetSequence() string {
+	if x != nil {
+		return x.Sequence
+	}
+	return ""
+}
+
+func (x *MoveSequenceRequest) GetExpectedGeneration() uint64 {
+	if x != nil && x.ExpectedGeneration != nil {
+		return *x.ExpectedGeneration
+	}
+	return 0
+}
+
+type MoveSequenceResponse struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Sequence *Sequence              `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// As in UpdateSequenceResponse.
+	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *MoveSequenceResponse) Reset() {
+	*x = MoveSequenceResponse{}
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveSequenceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveSequenceResponse) ProtoMessage() {}
+
+func (x *MoveSequenceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveSequenceResponse.ProtoReflect.Descriptor instead.
+func (*MoveSequenceResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *MoveSequenceResponse) GetSequence() *Sequence {
+	if x != nil {
+		return x.Sequence
+	}
+	return nil
+}
+
+func (x *MoveSequenceResponse) GetUnreachedMembers() []string {
+	if x != nil {
+		return x.UnreachedMembers
+	}
+	return nil
+}
+
 type ResumeSequenceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the sequence.
 	Sequence string `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// The last number that the earlier cluster may have granted; absent: the last one in the backup.
+	// The last number that the earlier cluster may have granted; absent: the last one in the backup. Of a sequence that moved: the
+	// last number that the other system may have issued; required.
 	After *int64 `protobuf:"varint,2,opt,name=after,proto3,oneof" json:"after,omitempty"`
 	// Number of numbers to skip after that one.
 	Margin uint64 `protobuf:"varint,3,opt,name=margin,proto3" json:"margin,omitempty"`
@@ -1343,7 +1460,7 @@ type ResumeSequenceRequest struct {
 
 func (x *ResumeSequenceRequest) Reset() {
 	*x = ResumeSequenceRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[14]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +1472,7 @@ func (x *ResumeSequenceRequest) String() string {
 func (*ResumeSequenceRequest) ProtoMessage() {}
 
 func (x *ResumeSequenceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[14]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +1485,7 @@ func (x *ResumeSequenceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeSequenceRequest.ProtoReflect.Descriptor instead.
 func (*ResumeSequenceRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{14}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ResumeSequenceRequest) GetSequence() string {
@@ -1431,7 +1548,7 @@ type ResumeSequenceResponse struct {
 
 func (x *ResumeSequenceResponse) Reset() {
 	*x = ResumeSequenceResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[15]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1443,7 +1560,7 @@ func (x *ResumeSequenceResponse) String() string {
 func (*ResumeSequenceResponse) ProtoMessage() {}
 
 func (x *ResumeSequenceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[15]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1456,7 +1573,7 @@ func (x *ResumeSequenceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeSequenceResponse.ProtoReflect.Descriptor instead.
 func (*ResumeSequenceResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{15}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ResumeSequenceResponse) GetSequence() *Sequence {
@@ -1484,7 +1601,7 @@ type ListFrozenSequencesRequest struct {
 
 func (x *ListFrozenSequencesRequest) Reset() {
 	*x = ListFrozenSequencesRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[16]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1496,7 +1613,7 @@ func (x *ListFrozenSequencesRequest) String() string {
 func (*ListFrozenSequencesRequest) ProtoMessage() {}
 
 func (x *ListFrozenSequencesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[16]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1509,7 +1626,7 @@ func (x *ListFrozenSequencesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFrozenSequencesRequest.ProtoReflect.Descriptor instead.
 func (*ListFrozenSequencesRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{16}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListFrozenSequencesRequest) GetPageSize() int32 {
@@ -1538,7 +1655,7 @@ type ListFrozenSequencesResponse struct {
 
 func (x *ListFrozenSequencesResponse) Reset() {
 	*x = ListFrozenSequencesResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1550,7 +1667,7 @@ func (x *ListFrozenSequencesResponse) String() string {
 func (*ListFrozenSequencesResponse) ProtoMessage() {}
 
 func (x *ListFrozenSequencesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1563,7 +1680,7 @@ func (x *ListFrozenSequencesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFrozenSequencesResponse.ProtoReflect.Descriptor instead.
 func (*ListFrozenSequencesResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{17}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListFrozenSequencesResponse) GetSequences() []*Sequence {
@@ -1590,7 +1707,7 @@ type BeginSequenceRequest struct {
 
 func (x *BeginSequenceRequest) Reset() {
 	*x = BeginSequenceRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1602,7 +1719,7 @@ func (x *BeginSequenceRequest) String() string {
 func (*BeginSequenceRequest) ProtoMessage() {}
 
 func (x *BeginSequenceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1615,7 +1732,7 @@ func (x *BeginSequenceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginSequenceRequest.ProtoReflect.Descriptor instead.
 func (*BeginSequenceRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{18}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *BeginSequenceRequest) GetName() string {
@@ -1637,7 +1754,7 @@ type BeginSequenceResponse struct {
 
 func (x *BeginSequenceResponse) Reset() {
 	*x = BeginSequenceResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1649,7 +1766,7 @@ func (x *BeginSequenceResponse) String() string {
 func (*BeginSequenceResponse) ProtoMessage() {}
 
 func (x *BeginSequenceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1662,7 +1779,7 @@ func (x *BeginSequenceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginSequenceResponse.ProtoReflect.Descriptor instead.
 func (*BeginSequenceResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{19}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *BeginSequenceResponse) GetSequence() *Sequence {
@@ -1702,7 +1819,7 @@ type NextNumbersRequest struct {
 
 func (x *NextNumbersRequest) Reset() {
 	*x = NextNumbersRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1714,7 +1831,7 @@ func (x *NextNumbersRequest) String() string {
 func (*NextNumbersRequest) ProtoMessage() {}
 
 func (x *NextNumbersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1727,7 +1844,7 @@ func (x *NextNumbersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextNumbersRequest.ProtoReflect.Descriptor instead.
 func (*NextNumbersRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{20}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *NextNumbersRequest) GetSequence() string {
@@ -1791,7 +1908,7 @@ type NextNumbersResponse struct {
 
 func (x *NextNumbersResponse) Reset() {
 	*x = NextNumbersResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1803,7 +1920,7 @@ func (x *NextNumbersResponse) String() string {
 func (*NextNumbersResponse) ProtoMessage() {}
 
 func (x *NextNumbersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1816,7 +1933,7 @@ func (x *NextNumbersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextNumbersResponse.ProtoReflect.Descriptor instead.
 func (*NextNumbersResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{21}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *NextNumbersResponse) GetSequence() string {
@@ -1909,7 +2026,7 @@ type StreamNumbersRequest struct {
 
 func (x *StreamNumbersRequest) Reset() {
 	*x = StreamNumbersRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1921,7 +2038,7 @@ func (x *StreamNumbersRequest) String() string {
 func (*StreamNumbersRequest) ProtoMessage() {}
 
 func (x *StreamNumbersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1934,7 +2051,7 @@ func (x *StreamNumbersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamNumbersRequest.ProtoReflect.Descriptor instead.
 func (*StreamNumbersRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{22}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *StreamNumbersRequest) GetRequest() *NextNumbersRequest {
@@ -1975,7 +2092,7 @@ type StreamNumbersResponse struct {
 
 func (x *StreamNumbersResponse) Reset() {
 	*x = StreamNumbersResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1987,7 +2104,7 @@ func (x *StreamNumbersResponse) String() string {
 func (*StreamNumbersResponse) ProtoMessage() {}
 
 func (x *StreamNumbersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2000,7 +2117,7 @@ func (x *StreamNumbersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamNumbersResponse.ProtoReflect.Descriptor instead.
 func (*StreamNumbersResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{23}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *StreamNumbersResponse) GetResponse() *NextNumbersResponse {
@@ -2041,7 +2158,7 @@ type GetLastRequest struct {
 
 func (x *GetLastRequest) Reset() {
 	*x = GetLastRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2053,7 +2170,7 @@ func (x *GetLastRequest) String() string {
 func (*GetLastRequest) ProtoMessage() {}
 
 func (x *GetLastRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2066,7 +2183,7 @@ func (x *GetLastRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLastRequest.ProtoReflect.Descriptor instead.
 func (*GetLastRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{24}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetLastRequest) GetSequence() string {
@@ -2086,7 +2203,7 @@ type GetLastResponse struct {
 
 func (x *GetLastResponse) Reset() {
 	*x = GetLastResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2098,7 +2215,7 @@ func (x *GetLastResponse) String() string {
 func (*GetLastResponse) ProtoMessage() {}
 
 func (x *GetLastResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2111,7 +2228,7 @@ func (x *GetLastResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLastResponse.ProtoReflect.Descriptor instead.
 func (*GetLastResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{25}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetLastResponse) GetLast() int64 {
@@ -2133,7 +2250,7 @@ type DecodeTextRequest struct {
 
 func (x *DecodeTextRequest) Reset() {
 	*x = DecodeTextRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2145,7 +2262,7 @@ func (x *DecodeTextRequest) String() string {
 func (*DecodeTextRequest) ProtoMessage() {}
 
 func (x *DecodeTextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2158,7 +2275,7 @@ func (x *DecodeTextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecodeTextRequest.ProtoReflect.Descriptor instead.
 func (*DecodeTextRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{26}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DecodeTextRequest) GetSequence() string {
@@ -2195,7 +2312,7 @@ type DecodeTextResponse struct {
 
 func (x *DecodeTextResponse) Reset() {
 	*x = DecodeTextResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2207,7 +2324,7 @@ func (x *DecodeTextResponse) String() string {
 func (*DecodeTextResponse) ProtoMessage() {}
 
 func (x *DecodeTextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2220,7 +2337,7 @@ func (x *DecodeTextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecodeTextResponse.ProtoReflect.Descriptor instead.
 func (*DecodeTextResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{27}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DecodeTextResponse) GetSequence() string {
@@ -2292,7 +2409,7 @@ type AllocateBlockRequest struct {
 
 func (x *AllocateBlockRequest) Reset() {
 	*x = AllocateBlockRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[28]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2304,7 +2421,7 @@ func (x *AllocateBlockRequest) String() string {
 func (*AllocateBlockRequest) ProtoMessage() {}
 
 func (x *AllocateBlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[28]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2317,7 +2434,7 @@ func (x *AllocateBlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlockRequest.ProtoReflect.Descriptor instead.
 func (*AllocateBlockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{28}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AllocateBlockRequest) GetSequence() string {
@@ -2359,7 +2476,7 @@ type AllocateBlockResponse struct {
 
 func (x *AllocateBlockResponse) Reset() {
 	*x = AllocateBlockResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[29]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2371,7 +2488,7 @@ func (x *AllocateBlockResponse) String() string {
 func (*AllocateBlockResponse) ProtoMessage() {}
 
 func (x *AllocateBlockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[29]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2384,7 +2501,7 @@ func (x *AllocateBlockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlockResponse.ProtoReflect.Descriptor instead.
 func (*AllocateBlockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{29}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AllocateBlockResponse) GetBlock() *Block {
@@ -2425,7 +2542,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[30]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2437,7 +2554,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[30]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2450,7 +2567,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{30}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Block) GetToken() uint64 {
@@ -2539,7 +2656,7 @@ type ReturnBlockRequest struct {
 
 func (x *ReturnBlockRequest) Reset() {
 	*x = ReturnBlockRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[31]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2551,7 +2668,7 @@ func (x *ReturnBlockRequest) String() string {
 func (*ReturnBlockRequest) ProtoMessage() {}
 
 func (x *ReturnBlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[31]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2564,7 +2681,7 @@ func (x *ReturnBlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlockRequest.ProtoReflect.Descriptor instead.
 func (*ReturnBlockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{31}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ReturnBlockRequest) GetSequence() string {
@@ -2603,7 +2720,7 @@ type ReturnBlockResponse struct {
 
 func (x *ReturnBlockResponse) Reset() {
 	*x = ReturnBlockResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[32]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2615,7 +2732,7 @@ func (x *ReturnBlockResponse) String() string {
 func (*ReturnBlockResponse) ProtoMessage() {}
 
 func (x *ReturnBlockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[32]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2628,14 +2745,14 @@ func (x *ReturnBlockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlockResponse.ProtoReflect.Descriptor instead.
 func (*ReturnBlockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{32}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{34}
 }
 
 var File_snowraft_v1_sequence_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
-	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\xfd\b\n" +
+	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\x93\t\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\x05start\x18\x02 \x01(\x03B\x020\x01H\x00R\x05start\x88\x01\x01\x12%\n" +
@@ -2672,7 +2789,8 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x11open_reservations\x18) \x01(\x04B\x020\x01R\x10openReservations\x12+\n" +
 	"\x0funknown_numbers\x18* \x01(\x04B\x020\x01R\x0eunknownNumbers\x12)\n" +
 	"\x11oldest_open_at_ms\x18+ \x01(\x03R\x0eoldestOpenAtMs\x12'\n" +
-	"\x0fformats_unknown\x18, \x01(\bR\x0eformatsUnknownB\b\n" +
+	"\x0fformats_unknown\x18, \x01(\bR\x0eformatsUnknown\x12\x14\n" +
+	"\x05moved\x18- \x01(\bR\x05movedB\b\n" +
 	"\x06_startB\f\n" +
 	"\n" +
 	"_incrementB\x06\n" +
@@ -2733,6 +2851,13 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x13expected_generation\x18\x04 \x01(\x04H\x00R\x12expectedGeneration\x88\x01\x01B\x16\n" +
 	"\x14_expected_generation\"q\n" +
 	"\x0fSetNextResponse\x121\n" +
+	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"\x7f\n" +
+	"\x13MoveSequenceRequest\x12\x1a\n" +
+	"\bsequence\x18\x01 \x01(\tR\bsequence\x124\n" +
+	"\x13expected_generation\x18\x02 \x01(\x04H\x00R\x12expectedGeneration\x88\x01\x01B\x16\n" +
+	"\x14_expected_generation\"v\n" +
+	"\x14MoveSequenceResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +
 	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"\x9b\x02\n" +
 	"\x15ResumeSequenceRequest\x12\x1a\n" +
@@ -2862,14 +2987,15 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x17GRANT_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13GRANT_STATE_GRANTED\x10\x01\x12\x1b\n" +
 	"\x17GRANT_STATE_NOT_GRANTED\x10\x02\x12\x17\n" +
-	"\x13GRANT_STATE_UNKNOWN\x10\x032\xb8\x11\n" +
+	"\x13GRANT_STATE_UNKNOWN\x10\x032\xce\x12\n" +
 	"\x0fSequenceService\x12\xa7\x01\n" +
 	"\x0eCreateSequence\x12\".snowraft.v1.CreateSequenceRequest\x1a#.snowraft.v1.CreateSequenceResponse\"L\xa2\x96\x1c)\b\x02\x10\x01\x1a\x05force*\tseq:admin2\rsequence.name8\x01@\x01\x82\xd3\xe4\x93\x02\x19:\bsequence\"\r/v1/sequences\x12\x89\x01\n" +
 	"\vGetSequence\x12\x1f.snowraft.v1.GetSequenceRequest\x1a .snowraft.v1.GetSequenceResponse\"7\xa2\x96\x1c\x14\b\x01\x10\x01*\bseq:read2\x04name\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/sequences/{name=**}\x12\x7f\n" +
 	"\rListSequences\x12!.snowraft.v1.ListSequencesRequest\x1a\".snowraft.v1.ListSequencesResponse\"'\xa2\x96\x1c\x0e\b\x01\x10\x01*\bseq:read\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/sequences\x12\xb3\x01\n" +
 	"\x0eUpdateSequence\x12\".snowraft.v1.UpdateSequenceRequest\x1a#.snowraft.v1.UpdateSequenceResponse\"X\xa2\x96\x1c\"\b\x02\x10\x02*\tseq:admin2\rsequence.name8\x01@\x01\x82\xd3\xe4\x93\x02,:\bsequence2 /v1/sequences/{sequence.name=**}\x12\x97\x01\n" +
 	"\x0eDeleteSequence\x12\".snowraft.v1.DeleteSequenceRequest\x1a#.snowraft.v1.DeleteSequenceResponse\"<\xa2\x96\x1c\x19\b\x02\x10\x02*\tseq:admin2\x04name8\x01@\x01\x82\xd3\xe4\x93\x02\x19*\x17/v1/sequences/{name=**}\x12\x87\x01\n" +
-	"\aSetNext\x12\x1b.snowraft.v1.SetNextRequest\x1a\x1c.snowraft.v1.SetNextResponse\"A\xa2\x96\x1c\x1d\b\x02\x10\x02*\tseq:admin2\bsequence8\x01@\x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/sequences:setNext\x12\x9b\x01\n" +
+	"\aSetNext\x12\x1b.snowraft.v1.SetNextRequest\x1a\x1c.snowraft.v1.SetNextResponse\"A\xa2\x96\x1c\x1d\b\x02\x10\x02*\tseq:admin2\bsequence8\x01@\x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/sequences:setNext\x12\x93\x01\n" +
+	"\fMoveSequence\x12 .snowraft.v1.MoveSequenceRequest\x1a!.snowraft.v1.MoveSequenceResponse\">\xa2\x96\x1c\x1d\b\x02\x10\x02*\tseq:admin2\bsequence8\x01@\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/sequences:move\x12\x9b\x01\n" +
 	"\x0eResumeSequence\x12\".snowraft.v1.ResumeSequenceRequest\x1a#.snowraft.v1.ResumeSequenceResponse\"@\xa2\x96\x1c\x1d\b\x02\x10\x02*\tseq:admin2\bsequence8\x01@\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/sequences:resume\x12\x98\x01\n" +
 	"\x13ListFrozenSequences\x12'.snowraft.v1.ListFrozenSequencesRequest\x1a(.snowraft.v1.ListFrozenSequencesResponse\".\xa2\x96\x1c\x0e\b\x02\x10\x01*\bseq:read\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/sequences:frozen\x12\x90\x01\n" +
 	"\rBeginSequence\x12!.snowraft.v1.BeginSequenceRequest\x1a\".snowraft.v1.BeginSequenceResponse\"8\xa2\x96\x1c\x16\b\x02\x10\x01*\bseq:next2\x04name8\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/sequences:begin\x12\x8d\x01\n" +
@@ -2895,7 +3021,7 @@ func file_snowraft_v1_sequence_proto_rawDescGZIP() []byte {
 }
 
 var file_snowraft_v1_sequence_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_snowraft_v1_sequence_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_snowraft_v1_sequence_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_snowraft_v1_sequence_proto_goTypes = []any{
 	(SequenceMode)(0),                   // 0: snowraft.v1.SequenceMode
 	(SequenceReset)(0),                  // 1: snowraft.v1.SequenceReset
@@ -2914,27 +3040,29 @@ var file_snowraft_v1_sequence_proto_goTypes = []any{
 	(*DeleteSequenceResponse)(nil),      // 14: snowraft.v1.DeleteSequenceResponse
 	(*SetNextRequest)(nil),              // 15: snowraft.v1.SetNextRequest
 	(*SetNextResponse)(nil),             // 16: snowraft.v1.SetNextResponse
-	(*ResumeSequenceRequest)(nil),       // 17: snowraft.v1.ResumeSequenceRequest
-	(*ResumeSequenceResponse)(nil),      // 18: snowraft.v1.ResumeSequenceResponse
-	(*ListFrozenSequencesRequest)(nil),  // 19: snowraft.v1.ListFrozenSequencesRequest
-	(*ListFrozenSequencesResponse)(nil), // 20: snowraft.v1.ListFrozenSequencesResponse
-	(*BeginSequenceRequest)(nil),        // 21: snowraft.v1.BeginSequenceRequest
-	(*BeginSequenceResponse)(nil),       // 22: snowraft.v1.BeginSequenceResponse
-	(*NextNumbersRequest)(nil),          // 23: snowraft.v1.NextNumbersRequest
-	(*NextNumbersResponse)(nil),         // 24: snowraft.v1.NextNumbersResponse
-	(*StreamNumbersRequest)(nil),        // 25: snowraft.v1.StreamNumbersRequest
-	(*StreamNumbersResponse)(nil),       // 26: snowraft.v1.StreamNumbersResponse
-	(*GetLastRequest)(nil),              // 27: snowraft.v1.GetLastRequest
-	(*GetLastResponse)(nil),             // 28: snowraft.v1.GetLastResponse
-	(*DecodeTextRequest)(nil),           // 29: snowraft.v1.DecodeTextRequest
-	(*DecodeTextResponse)(nil),          // 30: snowraft.v1.DecodeTextResponse
-	(*AllocateBlockRequest)(nil),        // 31: snowraft.v1.AllocateBlockRequest
-	(*AllocateBlockResponse)(nil),       // 32: snowraft.v1.AllocateBlockResponse
-	(*Block)(nil),                       // 33: snowraft.v1.Block
-	(*ReturnBlockRequest)(nil),          // 34: snowraft.v1.ReturnBlockRequest
-	(*ReturnBlockResponse)(nil),         // 35: snowraft.v1.ReturnBlockResponse
-	(*fieldmaskpb.FieldMask)(nil),       // 36: google.protobuf.FieldMask
-	(*status.Status)(nil),               // 37: google.rpc.Status
+	(*MoveSequenceRequest)(nil),         // 17: snowraft.v1.MoveSequenceRequest
+	(*MoveSequenceResponse)(nil),        // 18: snowraft.v1.MoveSequenceResponse
+	(*ResumeSequenceRequest)(nil),       // 19: snowraft.v1.ResumeSequenceRequest
+	(*ResumeSequenceResponse)(nil),      // 20: snowraft.v1.ResumeSequenceResponse
+	(*ListFrozenSequencesRequest)(nil),  // 21: snowraft.v1.ListFrozenSequencesRequest
+	(*ListFrozenSequencesResponse)(nil), // 22: snowraft.v1.ListFrozenSequencesResponse
+	(*BeginSequenceRequest)(nil),        // 23: snowraft.v1.BeginSequenceRequest
+	(*BeginSequenceResponse)(nil),       // 24: snowraft.v1.BeginSequenceResponse
+	(*NextNumbersRequest)(nil),          // 25: snowraft.v1.NextNumbersRequest
+	(*NextNumbersResponse)(nil),         // 26: snowraft.v1.NextNumbersResponse
+	(*StreamNumbersRequest)(nil),        // 27: snowraft.v1.StreamNumbersRequest
+	(*StreamNumbersResponse)(nil),       // 28: snowraft.v1.StreamNumbersResponse
+	(*GetLastRequest)(nil),              // 29: snowraft.v1.GetLastRequest
+	(*GetLastResponse)(nil),             // 30: snowraft.v1.GetLastResponse
+	(*DecodeTextRequest)(nil),           // 31: snowraft.v1.DecodeTextRequest
+	(*DecodeTextResponse)(nil),          // 32: snowraft.v1.DecodeTextResponse
+	(*AllocateBlockRequest)(nil),        // 33: snowraft.v1.AllocateBlockRequest
+	(*AllocateBlockResponse)(nil),       // 34: snowraft.v1.AllocateBlockResponse
+	(*Block)(nil),                       // 35: snowraft.v1.Block
+	(*ReturnBlockRequest)(nil),          // 36: snowraft.v1.ReturnBlockRequest
+	(*ReturnBlockResponse)(nil),         // 37: snowraft.v1.ReturnBlockResponse
+	(*fieldmaskpb.FieldMask)(nil),       // 38: google.protobuf.FieldMask
+	(*status.Status)(nil),               // 39: google.rpc.Status
 }
 var file_snowraft_v1_sequence_proto_depIdxs = []int32{
 	0,  // 0: snowraft.v1.Sequence.mode:type_name -> snowraft.v1.SequenceMode
@@ -2945,53 +3073,56 @@ var file_snowraft_v1_sequence_proto_depIdxs = []int32{
 	3,  // 5: snowraft.v1.GetSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
 	3,  // 6: snowraft.v1.ListSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
 	3,  // 7: snowraft.v1.UpdateSequenceRequest.sequence:type_name -> snowraft.v1.Sequence
-	36, // 8: snowraft.v1.UpdateSequenceRequest.update_mask:type_name -> google.protobuf.FieldMask
+	38, // 8: snowraft.v1.UpdateSequenceRequest.update_mask:type_name -> google.protobuf.FieldMask
 	3,  // 9: snowraft.v1.UpdateSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
 	3,  // 10: snowraft.v1.SetNextResponse.sequence:type_name -> snowraft.v1.Sequence
-	3,  // 11: snowraft.v1.ResumeSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
-	3,  // 12: snowraft.v1.ListFrozenSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
-	3,  // 13: snowraft.v1.BeginSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
-	0,  // 14: snowraft.v1.NextNumbersResponse.mode:type_name -> snowraft.v1.SequenceMode
-	23, // 15: snowraft.v1.StreamNumbersRequest.request:type_name -> snowraft.v1.NextNumbersRequest
-	24, // 16: snowraft.v1.StreamNumbersResponse.response:type_name -> snowraft.v1.NextNumbersResponse
-	37, // 17: snowraft.v1.StreamNumbersResponse.error:type_name -> google.rpc.Status
-	2,  // 18: snowraft.v1.DecodeTextResponse.state:type_name -> snowraft.v1.GrantState
-	33, // 19: snowraft.v1.AllocateBlockResponse.block:type_name -> snowraft.v1.Block
-	5,  // 20: snowraft.v1.SequenceService.CreateSequence:input_type -> snowraft.v1.CreateSequenceRequest
-	7,  // 21: snowraft.v1.SequenceService.GetSequence:input_type -> snowraft.v1.GetSequenceRequest
-	9,  // 22: snowraft.v1.SequenceService.ListSequences:input_type -> snowraft.v1.ListSequencesRequest
-	11, // 23: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
-	13, // 24: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
-	15, // 25: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
-	17, // 26: snowraft.v1.SequenceService.ResumeSequence:input_type -> snowraft.v1.ResumeSequenceRequest
-	19, // 27: snowraft.v1.SequenceService.ListFrozenSequences:input_type -> snowraft.v1.ListFrozenSequencesRequest
-	21, // 28: snowraft.v1.SequenceService.BeginSequence:input_type -> snowraft.v1.BeginSequenceRequest
-	23, // 29: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
-	25, // 30: snowraft.v1.SequenceService.StreamNumbers:input_type -> snowraft.v1.StreamNumbersRequest
-	27, // 31: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
-	29, // 32: snowraft.v1.SequenceService.DecodeText:input_type -> snowraft.v1.DecodeTextRequest
-	31, // 33: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
-	34, // 34: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
-	6,  // 35: snowraft.v1.SequenceService.CreateSequence:output_type -> snowraft.v1.CreateSequenceResponse
-	8,  // 36: snowraft.v1.SequenceService.GetSequence:output_type -> snowraft.v1.GetSequenceResponse
-	10, // 37: snowraft.v1.SequenceService.ListSequences:output_type -> snowraft.v1.ListSequencesResponse
-	12, // 38: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
-	14, // 39: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
-	16, // 40: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
-	18, // 41: snowraft.v1.SequenceService.ResumeSequence:output_type -> snowraft.v1.ResumeSequenceResponse
-	20, // 42: snowraft.v1.SequenceService.ListFrozenSequences:output_type -> snowraft.v1.ListFrozenSequencesResponse
-	22, // 43: snowraft.v1.SequenceService.BeginSequence:output_type -> snowraft.v1.BeginSequenceResponse
-	24, // 44: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
-	26, // 45: snowraft.v1.SequenceService.StreamNumbers:output_type -> snowraft.v1.StreamNumbersResponse
-	28, // 46: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
-	30, // 47: snowraft.v1.SequenceService.DecodeText:output_type -> snowraft.v1.DecodeTextResponse
-	32, // 48: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
-	35, // 49: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse
-	35, // [35:50] is the sub-list for method output_type
-	20, // [20:35] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	3,  // 11: snowraft.v1.MoveSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	3,  // 12: snowraft.v1.ResumeSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	3,  // 13: snowraft.v1.ListFrozenSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
+	3,  // 14: snowraft.v1.BeginSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	0,  // 15: snowraft.v1.NextNumbersResponse.mode:type_name -> snowraft.v1.SequenceMode
+	25, // 16: snowraft.v1.StreamNumbersRequest.request:type_name -> snowraft.v1.NextNumbersRequest
+	26, // 17: snowraft.v1.StreamNumbersResponse.response:type_name -> snowraft.v1.NextNumbersResponse
+	39, // 18: snowraft.v1.StreamNumbersResponse.error:type_name -> google.rpc.Status
+	2,  // 19: snowraft.v1.DecodeTextResponse.state:type_name -> snowraft.v1.GrantState
+	35, // 20: snowraft.v1.AllocateBlockResponse.block:type_name -> snowraft.v1.Block
+	5,  // 21: snowraft.v1.SequenceService.CreateSequence:input_type -> snowraft.v1.CreateSequenceRequest
+	7,  // 22: snowraft.v1.SequenceService.GetSequence:input_type -> snowraft.v1.GetSequenceRequest
+	9,  // 23: snowraft.v1.SequenceService.ListSequences:input_type -> snowraft.v1.ListSequencesRequest
+	11, // 24: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
+	13, // 25: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
+	15, // 26: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
+	17, // 27: snowraft.v1.SequenceService.MoveSequence:input_type -> snowraft.v1.MoveSequenceRequest
+	19, // 28: snowraft.v1.SequenceService.ResumeSequence:input_type -> snowraft.v1.ResumeSequenceRequest
+	21, // 29: snowraft.v1.SequenceService.ListFrozenSequences:input_type -> snowraft.v1.ListFrozenSequencesRequest
+	23, // 30: snowraft.v1.SequenceService.BeginSequence:input_type -> snowraft.v1.BeginSequenceRequest
+	25, // 31: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
+	27, // 32: snowraft.v1.SequenceService.StreamNumbers:input_type -> snowraft.v1.StreamNumbersRequest
+	29, // 33: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
+	31, // 34: snowraft.v1.SequenceService.DecodeText:input_type -> snowraft.v1.DecodeTextRequest
+	33, // 35: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
+	36, // 36: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
+	6,  // 37: snowraft.v1.SequenceService.CreateSequence:output_type -> snowraft.v1.CreateSequenceResponse
+	8,  // 38: snowraft.v1.SequenceService.GetSequence:output_type -> snowraft.v1.GetSequenceResponse
+	10, // 39: snowraft.v1.SequenceService.ListSequences:output_type -> snowraft.v1.ListSequencesResponse
+	12, // 40: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
+	14, // 41: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
+	16, // 42: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
+	18, // 43: snowraft.v1.SequenceService.MoveSequence:output_type -> snowraft.v1.MoveSequenceResponse
+	20, // 44: snowraft.v1.SequenceService.ResumeSequence:output_type -> snowraft.v1.ResumeSequenceResponse
+	22, // 45: snowraft.v1.SequenceService.ListFrozenSequences:output_type -> snowraft.v1.ListFrozenSequencesResponse
+	24, // 46: snowraft.v1.SequenceService.BeginSequence:output_type -> snowraft.v1.BeginSequenceResponse
+	26, // 47: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
+	28, // 48: snowraft.v1.SequenceService.StreamNumbers:output_type -> snowraft.v1.StreamNumbersResponse
+	30, // 49: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
+	32, // 50: snowraft.v1.SequenceService.DecodeText:output_type -> snowraft.v1.DecodeTextResponse
+	34, // 51: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
+	37, // 52: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse
+	37, // [37:53] is the sub-list for method output_type
+	21, // [21:37] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_sequence_proto_init() }
@@ -3006,17 +3137,18 @@ func file_snowraft_v1_sequence_proto_init() {
 	file_snowraft_v1_sequence_proto_msgTypes[10].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[12].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[14].OneofWrappers = []any{}
-	file_snowraft_v1_sequence_proto_msgTypes[20].OneofWrappers = []any{}
-	file_snowraft_v1_sequence_proto_msgTypes[23].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[16].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[22].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[25].OneofWrappers = []any{}
-	file_snowraft_v1_sequence_proto_msgTypes[29].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[27].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_sequence_proto_rawDesc), len(file_snowraft_v1_sequence_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   33,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

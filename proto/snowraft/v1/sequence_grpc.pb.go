@@ -25,6 +25,7 @@ const (
 	SequenceService_UpdateSequence_FullMethodName      = "/snowraft.v1.SequenceService/UpdateSequence"
 	SequenceService_DeleteSequence_FullMethodName      = "/snowraft.v1.SequenceService/DeleteSequence"
 	SequenceService_SetNext_FullMethodName             = "/snowraft.v1.SequenceService/SetNext"
+	SequenceService_MoveSequence_FullMethodName        = "/snowraft.v1.SequenceService/MoveSequence"
 	SequenceService_ResumeSequence_FullMethodName      = "/snowraft.v1.SequenceService/ResumeSequence"
 	SequenceService_ListFrozenSequences_FullMethodName = "/snowraft.v1.SequenceService/ListFrozenSequences"
 	SequenceService_BeginSequence_FullMethodName       = "/snowraft.v1.SequenceService/BeginSequence"
@@ -61,7 +62,13 @@ type SequenceServiceClient interface {
 	// SetNext sets the next number of a sequence. Without force, a number after which numbers could repeat fails with
 	// WOULD_REPEAT.
 	SetNext(ctx context.Context, in *SetNextRequest, opts ...grpc.CallOption) (*SetNextResponse, error)
-	// ResumeSequence ends the freeze of a sequence, or of a deleted one that is remembered, after a restore.
+	// MoveSequence ends the grants of a sequence, because another system issues its numbers from now on. From then on, requests for
+	// numbers and changes fail with SEQUENCE_MOVED. The next number in the response lies beyond all that were granted, so the other
+	// system may begin there: numbers of blocks that processes still hold are lower. Moving the sequence again changes nothing.
+	// ResumeSequence moves it back. A gapless sequence, one with a reset and one without numbers left cannot move.
+	MoveSequence(ctx context.Context, in *MoveSequenceRequest, opts ...grpc.CallOption) (*MoveSequenceResponse, error)
+	// ResumeSequence ends the freeze of a sequence, or of a deleted one that is remembered, after a restore. It also moves a sequence
+	// back from another system.
 	ResumeSequence(ctx context.Context, in *ResumeSequenceRequest, opts ...grpc.CallOption) (*ResumeSequenceResponse, error)
 	// ListFrozenSequences returns the sequences that a restore froze, deleted ones included, page by page, in ascending
 	// order of their names.
@@ -154,6 +161,16 @@ func (c *sequenceServiceClient) SetNext(ctx context.Context, in *SetNextRequest,
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SetNextResponse)
 	err := c.cc.Invoke(ctx, SequenceService_SetNext_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sequenceServiceClient) MoveSequence(ctx context.Context, in *MoveSequenceRequest, opts ...grpc.CallOption) (*MoveSequenceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MoveSequenceResponse)
+	err := c.cc.Invoke(ctx, SequenceService_MoveSequence_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +295,13 @@ type SequenceServiceServer interface {
 	// SetNext sets the next number of a sequence. Without force, a number after which numbers could repeat fails with
 	// WOULD_REPEAT.
 	SetNext(context.Context, *SetNextRequest) (*SetNextResponse, error)
-	// ResumeSequence ends the freeze of a sequence, or of a deleted one that is remembered, after a restore.
+	// MoveSequence ends the grants of a sequence, because another system issues its numbers from now on. From then on, requests for
+	// numbers and changes fail with SEQUENCE_MOVED. The next number in the response lies beyond all that were granted, so the other
+	// system may begin there: numbers of blocks that processes still hold are lower. Moving the sequence again changes nothing.
+	// ResumeSequence moves it back. A gapless sequence, one with a reset and one without numbers left cannot move.
+	MoveSequence(context.Context, *MoveSequenceRequest) (*MoveSequenceResponse, error)
+	// ResumeSequence ends the freeze of a sequence, or of a deleted one that is remembered, after a restore. It also moves a sequence
+	// back from another system.
 	ResumeSequence(context.Context, *ResumeSequenceRequest) (*ResumeSequenceResponse, error)
 	// ListFrozenSequences returns the sequences that a restore froze, deleted ones included, page by page, in ascending
 	// order of their names.
@@ -334,6 +357,9 @@ func (UnimplementedSequenceServiceServer) DeleteSequence(context.Context, *Delet
 }
 func (UnimplementedSequenceServiceServer) SetNext(context.Context, *SetNextRequest) (*SetNextResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetNext not implemented")
+}
+func (UnimplementedSequenceServiceServer) MoveSequence(context.Context, *MoveSequenceRequest) (*MoveSequenceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MoveSequence not implemented")
 }
 func (UnimplementedSequenceServiceServer) ResumeSequence(context.Context, *ResumeSequenceRequest) (*ResumeSequenceResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResumeSequence not implemented")
@@ -487,6 +513,24 @@ func _SequenceService_SetNext_Handler(srv interface{}, ctx context.Context, dec 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(SequenceServiceServer).SetNext(ctx, req.(*SetNextRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SequenceService_MoveSequence_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MoveSequenceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SequenceServiceServer).MoveSequence(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SequenceService_MoveSequence_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SequenceServiceServer).MoveSequence(ctx, req.(*MoveSequenceRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -672,6 +716,10 @@ var SequenceService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SetNext",
 			Handler:    _SequenceService_SetNext_Handler,
+		},
+		{
+			MethodName: "MoveSequence",
+			Handler:    _SequenceService_MoveSequence_Handler,
 		},
 		{
 			MethodName: "ResumeSequence",

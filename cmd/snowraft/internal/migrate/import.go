@@ -34,7 +34,8 @@ is out of date at once. So --apply needs one of two flags. --fence makes the oth
 system refuse to issue numbers, and reads each last number after that. With
 --writers-stopped, you state that programs no longer draw numbers there.
 
-An import may be repeated. It never lowers the next number of a sequence.
+An import may be repeated. It never lowers the next number of a sequence. A sequence that
+"snowraft export" moved to the other system moves back.
 
 Other users see command lines. Give a password in ` + passwordVariable + ` instead of
 the address.`,
@@ -132,10 +133,7 @@ func newSource(a *cli.App, d sourceCommand) *cobra.Command {
 	}
 	cmd.Flags().SortFlags = false
 	cli.AddFlag(cmd, "", "match", "", cli.TextValue(&o.match, "PATTERN"), "counters to import, with at most one *")
-	cli.AddFlag(cmd, "", "map", "", cli.RepeatedValue(&o.maps, "PATTERN=NAME", "PATTERN=NAME, such as 'order:*=orders/*'", func(s string) bool {
-		_, err := parseMapping(s)
-		return err == nil
-	}), "names of sequences, the first match counts (default: the name of the counter)")
+	addMap(cmd, &o.maps, "names of sequences, the first match counts (default: the name of the counter)")
 	cli.AddFlag(cmd, "", "mode", "", cli.ChoiceValue(&o.mode, apijson.Words[snowraftv1.SequenceMode]()...), "mode of new sequences")
 	cmd.Flags().BoolVar(&o.fence, "fence", false, "make the other system refuse to issue numbers")
 	cmd.Flags().BoolVar(&o.writersStopped, "writers-stopped", false, "state that programs no longer draw numbers there")
@@ -157,6 +155,14 @@ func newSource(a *cli.App, d sourceCommand) *cobra.Command {
 	})
 }
 
+// addMap adds the flag --map.
+func addMap(cmd *cobra.Command, to *[]string, help string) {
+	cli.AddFlag(cmd, "", "map", "", cli.RepeatedValue(to, "PATTERN=NAME", "PATTERN=NAME, such as 'order:*=orders/*'", func(s string) bool {
+		_, err := parseMapping(s)
+		return err == nil
+	}), help)
+}
+
 // importer is one import.
 type importer struct {
 	app     *cli.App
@@ -176,11 +182,6 @@ func (i *importer) run(ctx context.Context, out *cli.Printer) error {
 	if err != nil {
 		return cli.Usagef("--match: %v", err)
 	}
-	var mappings []mapping
-	for _, text := range i.options.maps {
-		m, _ := parseMapping(text) // the flag accepts no other
-		mappings = append(mappings, m)
-	}
 	counters, err := i.source.counters(ctx, func(name string) bool {
 		_, ok := pattern.match(name)
 		return ok
@@ -191,7 +192,7 @@ func (i *importer) run(ctx context.Context, out *cli.Printer) error {
 	if err != nil {
 		return err
 	}
-	steps, err := i.plan.steps(ctx, counters, mappings)
+	steps, err := i.plan.steps(ctx, counters, mappingsOf(i.options.maps))
 	if err != nil {
 		return fmt.Errorf("%w; nothing was changed", err)
 	}

@@ -62,3 +62,33 @@ func sequenceOf(mappings []mapping, name string) string {
 	}
 	return name
 }
+
+// mappingsOf returns the mappings of a flag, which accepts no malformed one.
+func mappingsOf(texts []string) (all []mapping) {
+	for _, text := range texts {
+		m, _ := parseMapping(text)
+		all = append(all, m)
+	}
+	return all
+}
+
+// counterOf returns the name of the counter that a sequence replaces: the inverse of sequenceOf.
+func counterOf(mappings []mapping, name string) (string, error) {
+	for _, m := range mappings {
+		star, ok := m.to.match(name)
+		if !ok || m.from.star && !m.to.star {
+			continue
+		}
+		counter := m.from.before
+		if m.from.star {
+			counter += star + m.from.after
+		}
+		if sequenceOf(mappings, counter) == name {
+			return counter, nil
+		}
+	}
+	if sequenceOf(mappings, name) == name {
+		return name, nil
+	}
+	return "", fmt.Errorf("no counter of --map has this sequence")
+}

@@ -16,6 +16,7 @@ import (
 const (
 	create  = "create"
 	raise   = "raise"
+	resume  = "resume" // a sequence that moved to the other system
 	nothing = "unchanged"
 )
 
@@ -31,7 +32,7 @@ type step struct {
 
 	counter    counter
 	next       int64
-	generation uint64 // generation of the sequence that is raised
+	generation uint64 // generation of the sequence that is raised or resumed
 }
 
 // plan is an import that may be done again: it never lowers a sequence.
@@ -81,6 +82,11 @@ func (p *plan) step(ctx context.Context, c counter, name string) (s step, err er
 		return s, fmt.Errorf("sequence %q exists with the increment %d, and counter %q has %d: give the counter another name with --map", name, q.GetIncrement(), c.name, c.increment)
 	case q.GetReset_() > snowraftv1.SequenceReset_SEQUENCE_RESET_NONE:
 		return s, fmt.Errorf("sequence %q exists and begins again in each period: give counter %q another name with --map", name, c.name)
+	case q.GetMoved():
+		s.Action, s.generation = resume, q.GetGeneration()
+		if beyond := q.GetNext() > s.next; beyond == (c.increment > 0) {
+			s.Next = strconv.FormatInt(q.GetNext(), 10)
+		}
 	case q.Next == nil || q.GetNext() >= s.next && c.increment > 0 || q.GetNext() <= s.next && c.increment < 0:
 		s.Action = nothing
 	default:
@@ -101,6 +107,12 @@ func (p *plan) do(ctx context.Context, s step) (unreached []string, err error) {
 	case raise:
 		var resp *snowraftv1.SetNextResponse
 		resp, err = p.remote.Sequences.SetNext(ctx, &snowraftv1.SetNextRequest{Sequence: s.Sequence, Next: s.next, ExpectedGeneration: &s.generation})
+		unreached = resp.GetUnreachedMembers()
+	case resume:
+		var resp *snowraftv1.ResumeSequenceResponse
+		resp, err = p.remote.Sequences.ResumeSequence(ctx, &snowraftv1.ResumeSequenceRequest{
+			Sequence: s.Sequence, After: &s.counter.last, ExpectedGeneration: &s.generation,
+		})
 		unreached = resp.GetUnreachedMembers()
 	}
 	if err != nil {

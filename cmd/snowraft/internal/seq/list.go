@@ -28,7 +28,8 @@ is left, and ENDS, the end of the period. With --sort remaining, the sequence wi
 smallest part is first, and sequences without an end are last. With --sort open, the one
 with the oldest open reservation is first.
 
-If there are gapless sequences, OPEN counts their open reservations, and OLDEST is the time
+If sequences are frozen by a restore or moved to another system, STATE says so. If there
+are gapless sequences, OPEN counts their open reservations, and OLDEST is the time
 of the oldest one.`,
 		Example: `  snowraft seq list
   snowraft seq list --prefix shop/ -o json
@@ -53,10 +54,10 @@ of the oldest one.`,
 		if err != nil {
 			return err
 		}
-		open := openColumns(sequences)
-		heading := slices.Concat([]string{"NAME", "MODE", "LAST", "LEFT"}, open.heading(), []string{"INCREMENT", "RESET", "PERIOD", "FORMAT", "DESCRIPTION"})
+		some := columnsOf(sequences)
+		heading := slices.Concat([]string{"NAME", "MODE", "LAST", "LEFT"}, some.heading(), []string{"INCREMENT", "RESET", "PERIOD", "FORMAT", "DESCRIPTION"})
 		return out.Answer(&snowraftv1.ListSequencesResponse{Sequences: sequences}, cli.Table(sequences, heading, func(s *snowraftv1.Sequence) []any {
-			return slices.Concat([]any{s.GetName(), cli.Word(s.GetMode()), last(s), s.GetRemaining()}, open.cells(s), []any{
+			return slices.Concat([]any{s.GetName(), cli.Word(s.GetMode()), last(s), s.GetRemaining()}, some.cells(s), []any{
 				s.GetIncrement(), cli.Word(s.GetReset_()), s.GetPeriod(), s.GetFormat(), s.GetDescription(),
 			})
 		}))
@@ -82,42 +83,62 @@ func listViews(ctx context.Context, r *cli.Remote, out *cli.Printer, req *snowra
 	for i, v := range views {
 		sequences[i] = v.GetSequence()
 	}
-	open := openColumns(sequences)
-	heading := slices.Concat([]string{"NAME", "MODE", "LAST", "LEFT", "PART"}, open.heading(), []string{"RESET", "ENDS", "DESCRIPTION"})
+	some := columnsOf(sequences)
+	heading := slices.Concat([]string{"NAME", "MODE", "LAST", "LEFT", "PART"}, some.heading(), []string{"RESET", "ENDS", "DESCRIPTION"})
 	return out.Answer(all, cli.Table(views, heading, func(v *snowraftv1.SequenceView) []any {
 		s := v.GetSequence()
-		return slices.Concat([]any{s.GetName(), cli.Word(s.GetMode()), last(s), s.GetRemaining(), part(v)}, open.cells(s), []any{
+		return slices.Concat([]any{s.GetName(), cli.Word(s.GetMode()), last(s), s.GetRemaining(), part(v)}, some.cells(s), []any{
 			cli.Word(s.GetReset_()), cli.StampKnown(v.GetPeriodEndsAtMs()), s.GetDescription(),
 		})
 	}))
 }
 
-// columns are the columns about open reservations. They are shown only in lists with a gapless sequence.
-type columns bool
+// columns are the columns of a list that are shown only if a sequence has something in them.
+type columns struct{ state, open bool }
 
-func openColumns(all []*snowraftv1.Sequence) columns {
-	return columns(slices.ContainsFunc(all, gapless))
+func columnsOf(all []*snowraftv1.Sequence) columns {
+	return columns{
+		state: slices.ContainsFunc(all, func(s *snowraftv1.Sequence) bool { return state(s) != "" }), open: slices.ContainsFunc(all, gapless),
+	}
 }
 
 func gapless(s *snowraftv1.Sequence) bool {
 	return s.GetMode() == snowraftv1.SequenceMode_SEQUENCE_MODE_GAPLESS
 }
 
-func (c columns) heading() []string {
-	if !c {
-		return nil
+// state returns the reason for which a sequence grants nothing; empty if there is none.
+func state(s *snowraftv1.Sequence) string {
+	switch {
+	case s.GetFrozen():
+		return "frozen"
+	case s.GetMoved():
+		return "moved"
 	}
-	return []string{"OPEN", "OLDEST"}
+	return ""
 }
 
-func (c columns) cells(s *snowraftv1.Sequence) []any {
-	switch {
-	case !bool(c):
-		return nil
-	case !gapless(s):
-		return []any{"", ""}
+func (c columns) heading() (titles []string) {
+	if c.state {
+		titles = append(titles, "STATE")
 	}
-	return []any{s.GetOpenReservations(), cli.StampKnown(s.GetOldestOpenAtMs())}
+	if c.open {
+		titles = append(titles, "OPEN", "OLDEST")
+	}
+	return titles
+}
+
+func (c columns) cells(s *snowraftv1.Sequence) (cells []any) {
+	if c.state {
+		cells = append(cells, state(s))
+	}
+	switch {
+	case !c.open:
+	case gapless(s):
+		cells = append(cells, s.GetOpenReservations(), cli.StampKnown(s.GetOldestOpenAtMs()))
+	default:
+		cells = append(cells, "", "")
+	}
+	return cells
 }
 
 // part returns the remaining percentage of the numbers of a period, rounded down; empty for a sequence without an end.

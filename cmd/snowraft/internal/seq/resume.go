@@ -28,7 +28,7 @@ type resumption struct {
 func newResume(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [NAME]",
-		Short: "Resume sequences that a restore froze",
+		Short: "Resume sequences that a restore froze or that moved",
 		Long: `Resume sequences that a restore froze: one by NAME, those in a file, or all. The cluster
 does not know which numbers the old one granted after the backup, so you must state it.
 
@@ -52,7 +52,11 @@ not show as settled become unknown.
 The format of a sequence cannot change until you state the formats that it got after the
 backup: --format-was for each, or --formats-kept if it got none. Both can also be given
 later, with NAME alone. A sequence of that name that was created or deleted after the
-backup counts too.`,
+backup counts too.
+
+Resume a sequence that "snowraft export" moved to another system with the last number of
+that system, after that system refuses to issue numbers. "snowraft import --fence" does
+both.`,
 		Example: `  snowraft seq resume orders --after 5649 --holders-stopped
   snowraft seq resume orders --after 5649 --margin 100000
   snowraft seq resume --file numbers.txt --holders-stopped
@@ -61,7 +65,7 @@ backup counts too.`,
   snowraft seq resume invoices --format-was 'R{seq:06}'`,
 	}
 	r := &resumption{cmd: cmd}
-	cli.AddFlag(cmd, "", "after", "", cli.NumberValue(&r.after).Only(cli.WholeNumber, func() bool { return r.after != nil }), "last number that the old cluster issued")
+	cli.AddFlag(cmd, "", "after", "", cli.NumberValue(&r.after).Only(cli.WholeNumber, func() bool { return r.after != nil }), "last number that the old cluster, or the other system, issued")
 	cli.AddFlag(cmd, "", "margin", "", cli.UintValue(&r.margin, 0), "further numbers to skip").DefValue = ""
 	cmd.Flags().BoolVar(&r.stopped, "holders-stopped", false, "confirm that every process that held blocks of the old cluster is stopped")
 	cmd.Flags().BoolVar(&r.all, "all", false, "resume all frozen sequences, deleted ones included")

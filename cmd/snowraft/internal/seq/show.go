@@ -70,6 +70,7 @@ func record(s *snowraftv1.Sequence) cli.Block {
 		"Created", cli.StampKnown(s.GetCreatedAtMs()),
 		"Generation", s.GetGeneration(),
 		"Frozen", cli.TextIf(s.GetFrozen(), `yes, by a restore; see "snowraft seq resume"`),
+		"Moved", cli.TextIf(s.GetMoved(), `yes, to another system, which issues the numbers; see "snowraft seq resume"`),
 	)
 }
 

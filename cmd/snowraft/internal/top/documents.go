@@ -119,6 +119,8 @@ func sequenceState(v *snowraftv1.SequenceView) string {
 	switch {
 	case s.GetFrozen():
 		return "frozen by a restore"
+	case s.GetMoved():
+		return "at another system"
 	case s.GetUnknownNumbers() > 0:
 		return fmt.Sprintf("%d unknown", s.GetUnknownNumbers())
 	case exhausted(v):

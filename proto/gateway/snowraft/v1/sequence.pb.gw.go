@@ -326,6 +326,33 @@ func local_request_SequenceService_SetNext_0(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
+func request_SequenceService_MoveSequence_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extSnowraftv1.MoveSequenceRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.MoveSequence(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_SequenceService_MoveSequence_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extSnowraftv1.MoveSequenceRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.MoveSequence(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_SequenceService_ResumeSequence_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq extSnowraftv1.ResumeSequenceRequest
@@ -684,6 +711,26 @@ func RegisterSequenceServiceHandlerServer(ctx context.Context, mux *runtime.Serv
 		}
 		forward_SequenceService_SetNext_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_SequenceService_MoveSequence_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/snowraft.v1.SequenceService/MoveSequence", runtime.WithHTTPPathPattern("/v1/sequences:move"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_SequenceService_MoveSequence_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_SequenceService_MoveSequence_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_SequenceService_ResumeSequence_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -986,6 +1033,23 @@ func RegisterSequenceServiceHandlerClient(ctx context.Context, mux *runtime.Serv
 		}
 		forward_SequenceService_SetNext_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_SequenceService_MoveSequence_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/snowraft.v1.SequenceService/MoveSequence", runtime.WithHTTPPathPattern("/v1/sequences:move"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_SequenceService_MoveSequence_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_SequenceService_MoveSequence_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_SequenceService_ResumeSequence_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1132,6 +1196,7 @@ var (
 	pattern_SequenceService_UpdateSequence_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "sequences", "sequence.name"}, ""))
 	pattern_SequenceService_DeleteSequence_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "sequences", "name"}, ""))
 	pattern_SequenceService_SetNext_0             = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "setNext"))
+	pattern_SequenceService_MoveSequence_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "move"))
 	pattern_SequenceService_ResumeSequence_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "resume"))
 	pattern_SequenceService_ListFrozenSequences_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "frozen"))
 	pattern_SequenceService_BeginSequence_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "begin"))
@@ -1149,6 +1214,7 @@ var (
 	forward_SequenceService_UpdateSequence_0      = runtime.ForwardResponseMessage
 	forward_SequenceService_DeleteSequence_0      = runtime.ForwardResponseMessage
 	forward_SequenceService_SetNext_0             = runtime.ForwardResponseMessage
+	forward_SequenceService_MoveSequence_0        = runtime.ForwardResponseMessage
 	forward_SequenceService_ResumeSequence_0      = runtime.ForwardResponseMessage
 	forward_SequenceService_ListFrozenSequences_0 = runtime.ForwardResponseMessage
 	forward_SequenceService_BeginSequence_0       = runtime.ForwardResponseMessage

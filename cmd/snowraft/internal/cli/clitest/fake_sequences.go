@@ -112,6 +112,12 @@ func (f *API) SetNext(_ context.Context, r *snowraftv1.SetNextRequest) (*snowraf
 	return &snowraftv1.SetNextResponse{Sequence: s, UnreachedMembers: f.Unreached}, nil
 }
 
+func (f *API) MoveSequence(_ context.Context, r *snowraftv1.MoveSequenceRequest) (*snowraftv1.MoveSequenceResponse, error) {
+	s := proto.CloneOf(f.sequence(r.GetSequence()))
+	s.Moved, s.Next, s.LastAtMost = true, new(s.GetNext()+100), nil
+	return &snowraftv1.MoveSequenceResponse{Sequence: s, UnreachedMembers: f.Unreached}, nil
+}
+
 func (f *API) ResumeSequence(_ context.Context, r *snowraftv1.ResumeSequenceRequest) (*snowraftv1.ResumeSequenceResponse, error) {
 	if strings.HasPrefix(r.GetSequence(), "thawed") {
 		return nil, status.Error(codes.InvalidArgument, "sequence is not frozen")

@@ -101,6 +101,8 @@ public enum Reason {
     NUMBER_UNRESOLVED(Repeat.NO),
     /** The sequence is frozen after a restore. */
     SEQUENCE_FROZEN(Repeat.NO),
+    /** The sequence moved to another system, which issues its numbers. */
+    SEQUENCE_MOVED(Repeat.NO),
     /** The name may belong to something that the restored backup does not know. */
     RESTORE_UNACKNOWLEDGED(Repeat.NO),
     /** A member of the cluster before the restore still runs. */
