@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 const (
@@ -26,6 +27,14 @@ const (
 // requests after too many failed transfers of leadership, see errStuckTransfer in package cluster.
 const stuckTransfer = "a failed leadership transfer blocks Raft"
 
+// slowShutdown is the beginning of the error of a member that was asked to stop and did not within the limit of real time, of which
+// the machine must have kept a member from a processor for at least slowBy.
+const (
+	slowShutdown  = "the shutdown was not complete after"
+	shutdownTakes = int64(10 * time.Second)
+	slowBy        = int64(time.Second)
+)
+
 // expectedExits are the valid exit statuses: killed, halted with an error, removed, shut down gracefully, and terminated
 // before the process handled signals.
 var expectedExits = []string{exitKilled, exitRefused, exitRemoved, "exit status 0", "signal: terminated"}
@@ -34,8 +43,8 @@ var expectedExits = []string{exitKilled, exitRefused, exitRemoved, "exit status 
 var expectedOfWrappers = []string{"exit status 75", "exit status 137", "exit status 143"}
 
 // Exits fails if a process exited with a panic, a memory fault or another unexpected status. It also fails if a founder
-// halted without a fault of its disk: networks, clocks and other members are not valid reasons. The only exception is a
-// stuck transfer of leadership, see stuckTransfer.
+// halted without a fault of its disk: networks, clocks and other members are not valid reasons. The only exceptions are a
+// stuck transfer of leadership, see stuckTransfer, and a slow shutdown on a busy machine, see slowShutdown.
 func Exits(r *Run) Verdict {
 	v := newVerdict("exits")
 	ended := int64(0)
@@ -53,11 +62,14 @@ func Exits(r *Run) Verdict {
 		if p.Exit != exitRefused && p.Exit != exitRemoved || !slices.Contains(r.Header.Members, p.Member) || r.diskFailed(p) {
 			continue
 		}
-		switch stuck, err := r.said(p, stuckTransfer); {
+		log, err := r.log(p)
+		switch says := func(words string) bool { return bytes.Contains(log, []byte(words)) }; {
 		case err != nil:
 			v.invalid("%s halted at %s for an unknown reason: %v", r.process(p.Start), r.clock(p.To), err)
-		case stuck:
+		case says(stuckTransfer):
 			v.Facts["stuck_transfers"]++
+		case says(slowShutdown) && r.stalled(p.To-shutdownTakes, p.To) >= slowBy:
+			v.Facts["slow_shutdowns"]++
 		default:
 			v.fail("%s halted at %s without a fault of its disk; see its log", r.process(p.Start), r.clock(p.To))
 		}
@@ -74,8 +86,7 @@ func (r *Run) diskFailed(p ProcessSpan) bool {
 	})
 }
 
-// said reports whether the log of a member's process contains a text.
-func (r *Run) said(p ProcessSpan, words string) (bool, error) {
-	raw, err := os.ReadFile(filepath.Join(r.Dir, "logs", fmt.Sprintf("%s.%d.log", p.Member, p.Start)))
-	return bytes.Contains(raw, []byte(words)), err
+// log returns the log of a member's process.
+func (r *Run) log(p ProcessSpan) ([]byte, error) {
+	return os.ReadFile(filepath.Join(r.Dir, "logs", fmt.Sprintf("%s.%d.log", p.Member, p.Start)))
 }

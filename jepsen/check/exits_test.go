@@ -44,6 +44,13 @@ func TestExitsOfFounders(t *testing.T) {
 		ended.At, ended.Ended = to*second, true
 		return []history.Line{{Fault: &begun}, {Fault: &ended}}
 	}
+	// stalls returns readings, between which the machine kept n1 from a processor for some milliseconds.
+	stalls := func(at, ms int64) []history.Line {
+		reading := func(at, waited int64) history.Status {
+			return changed(status(at*second, 0), func(s *history.Status) { s.RanNanos, s.WaitedNanos = 50*millisecond, waited*millisecond })
+		}
+		return statuses(reading(at-4, 0), reading(at, ms))
+	}
 	for _, c := range []struct {
 		name    string
 		exit    string
@@ -63,6 +70,10 @@ func TestExitsOfFounders(t *testing.T) {
 		{"for the disk of another member", exitRefused, fault("disk", "n2", 100, 200), Fail, "snowraft: no"},
 		{"for its clock", exitRefused, fault("clock", "n1", 100, 200), Fail, "snowraft: no"},
 		{"stuck in a transfer", exitRefused, nil, Pass, "snowraft: a failed leadership transfer blocks Raft, member halted"},
+		{"slow to stop", exitRefused, nil, Fail, "snowraft: the shutdown was not complete after 10s"},
+		{"slow to stop on a busy machine", exitRefused, stalls(145, 2000), Pass, "snowraft: the shutdown was not complete after 10s"},
+		{"halted on a busy machine", exitRefused, stalls(145, 2000), Fail, "snowraft: no"},
+		{"slow to stop, and the machine was busy before", exitRefused, stalls(130, 2000), Fail, "snowraft: the shutdown was not complete after 10s"},
 		{"without a log", exitRefused, nil, Invalid, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

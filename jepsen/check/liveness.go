@@ -154,7 +154,7 @@ func (l *liveness) small(layout string) bool {
 // first part of the message.
 func (l *liveness) resumed(d *resumption, what string) bool {
 	took := d.answered - d.from
-	within := recovery + l.run.stalled(d.from, d.from+recovery)
+	within := l.run.extended(d.from, recovery)
 	switch {
 	case took <= within:
 		l.v.Facts["recovery_ns"] = max(l.v.Facts["recovery_ns"], took)

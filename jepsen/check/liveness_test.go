@@ -71,6 +71,8 @@ func TestLiveness(t *testing.T) {
 		{"answers", well(), Pass, nil},
 		{"answers after failures", ill().ops(asked(101, 103, info), asked(104, 104, fail), asked(109, 110, ok)), Pass, nil},
 		{"answers too late", ill().ops(asked(101, 103, info), asked(109, 111, ok)), Fail, []string{"member n1 did not answer requests for IDs within 10s of 100.000000 s, only after 11s"}},
+		{"answers after a start that the machine delayed", newScene(lines(process(1, "n1", 100*second), phases(1, 10, 100, 140), statuses(
+			changed(status(125*second, 0), func(s *history.Status) { s.RanNanos, s.WaitedNanos = 100*millisecond, 30_000*millisecond }), status(139*second, 0)))...).ops(asked(126, 127, ok)), Pass, nil},
 		{"never answers", ill().ops(asked(50, 51, ok), asked(101, 103, fail)), Fail, []string{"member n1 did not answer requests for IDs after 100.000000 s; last failure: WINDOW_ENDED"}},
 		{"answers only an earlier request", ill().ops(asked(99, 101, ok), asked(101, 103, fail)), Fail, nil},
 		{"no requests in the whole run", ill(), Pass, nil},

@@ -8,7 +8,8 @@ import (
 )
 
 // stalled returns for how long the machine kept the members from a processor between two moments: the longest time of a
-// process. Limits of real time do not count it. A reading counts for the time since the reading before it.
+// process. Limits of real time do not count it. A reading counts for the time since the reading before it, and the first one of a
+// process for the time since its start.
 func (r *Run) stalled(from, to int64) int64 {
 	last := make(map[uint32]history.Status)
 	total := make(map[uint32]int64)
@@ -19,6 +20,11 @@ func (r *Run) stalled(from, to int64) int64 {
 		}
 		before, ok := last[s.Start]
 		last[s.Start] = s
+		if !ok {
+			var p ProcessSpan
+			p, ok = r.Process(s.Start)
+			before.Return = p.From
+		}
 		if !ok || s.Return <= from || before.Return >= to {
 			continue
 		}
@@ -26,6 +32,17 @@ func (r *Run) stalled(from, to int64) int64 {
 		longest = max(longest, total[s.Start])
 	}
 	return longest
+}
+
+// extended returns a limit from a moment on, plus the time within it for which the machine kept a member from a processor.
+func (r *Run) extended(from, limit int64) int64 {
+	for within := limit; ; {
+		longer := limit + r.stalled(from, from+within)
+		if longer <= within {
+			return within
+		}
+		within = longer
+	}
 }
 
 func times(s history.Status) schedstat.Times {

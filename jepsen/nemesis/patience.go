@@ -14,6 +14,14 @@ import (
 // patienceEvery is the interval at which patience is measured.
 const patienceEvery = 100 * time.Millisecond
 
+// Wait waits for a time, which does not count that for which the machine kept a member or this process from a processor. It returns
+// earlier if ctx is canceled.
+func (w *World) Wait(ctx context.Context, d time.Duration) {
+	ctx, cancel := w.patient(ctx, d)
+	defer cancel()
+	<-ctx.Done()
+}
+
 // patient returns a context that ends after a limit, which does not count the time for which the machine kept a member or this process
 // from a processor. So a fault that a healthy cluster lets an operator make and undo can be made and undone on a busy machine too.
 func (w *World) patient(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {

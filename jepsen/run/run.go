@@ -28,7 +28,7 @@ const (
 	// warmUp is the time of load before the first fault.
 	warmUp = 3 * time.Second
 	// coolDown is the time of load after the last fault: the 10 s in which a cluster must recover, and a margin in which
-	// the checkers see the recovery.
+	// the checkers see the recovery. It does not count the time for which the machine kept a member from a processor.
 	coolDown = 15 * time.Second
 	// harvestEvery is the interval at which each member's log is copied, before the member truncates the log's start.
 	harvestEvery = 5 * time.Second
@@ -195,7 +195,8 @@ func (r *run) do(ctx context.Context) error {
 	}
 	close(calm)
 	r.phase(history.PhaseHealed)
-	if err := r.wait(ctx, r.coolDown(), failed); err != nil {
+	faults.Wait(ctx, r.coolDown())
+	if err := r.wait(ctx, 0, failed); err != nil {
 		return err
 	}
 	endLoad()
