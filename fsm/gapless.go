@@ -80,14 +80,16 @@ func (s *State) edit(old *sequence, e entry) *posting {
 	return p
 }
 
-// commit puts the edited sequence into the state.
+// commit puts a copy of the edited sequence into the state. A pointer into the posting would keep the posting, and with it the sequence
+// before the edit: all earlier states of the ledger.
 func (p *posting) commit() {
 	if p.l.periods.Len() > 0 {
 		p.q.ledger = p.l
 	}
 	s := p.state
 	s.entries += p.q.ledger.entries() - p.old.ledger.entries()
-	s.sequences.put(&p.q)
+	q := p.q
+	s.sequences.put(&q)
 	if p.q.period != p.old.period {
 		s.sequenceRevision++
 	}
