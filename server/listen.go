@@ -31,6 +31,9 @@ type Network interface {
 	ListenGossip(ip string, port int) (memberlist.NodeAwareTransport, int, error)
 }
 
+// Machine returns the network of the machine.
+func Machine() Network { return new(machine) }
+
 // machine is the network of the machine.
 type machine struct{ frontend.Machine }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/tracing"
+	"github.com/snowraft/snowraft/server"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -52,6 +53,10 @@ With --secure, the members share a secret that dev draws, all ports speak TLS, a
 prints a token for applications and the path of the secret file, which gives a command
 all rights.
 
+On a terminal, keys kill, start and cut off a member, and dev shows what clients see
+meanwhile: IDs and strict numbers per second, failed calls, the longest time without a
+result, and duplicates.
+
 On exit, dev deletes the data, unless --data-dir names a directory to keep it in.`,
 		Example: `  snowraft dev
   snowraft dev --port-base 7800
@@ -83,6 +88,10 @@ func (h *Host) dev(ctx context.Context, cfg devConfig) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	f := &fleet{host: h, cfg: cfg, dir: dir}
+	in, out, style, keys := h.terminal()
+	if keys {
+		f.links = newLinks(cfg.portBase, h.Now)
+	}
 	if cfg.secure {
 		if err := f.secure(); err != nil {
 			return err
@@ -105,6 +114,10 @@ func (h *Host) dev(ctx context.Context, cfg devConfig) (err error) {
 	if err != nil {
 		return err
 	}
+	if keys {
+		b := &board{fleet: f, in: in, out: out, style: style}
+		return b.run(ctx)
+	}
 	f.level.Set(logLevels[cfg.logLevel])
 	return f.wait(ctx)
 }
@@ -117,6 +130,7 @@ type fleet struct {
 	members []devMember
 	level   slog.LevelVar // current level of the members' logs
 	secured *secured      // nil for open members
+	links   *links        // nil without a terminal, whose keys can cut them
 	access  cli.Access
 }
 
@@ -134,42 +148,54 @@ func (f *fleet) hush(lowest slog.Level) {
 	}
 }
 
+// open opens the member with an index.
+func (f *fleet) open(ctx context.Context, i int) (devMember, error) {
+	logger := f.host.logger(&f.level, f.cfg.logFormat)
+	c := memberDefaults()
+	c.Name = fmt.Sprintf("dev-%d", i+1)
+	c.DataDir = filepath.Join(f.dir, c.Name)
+	for _, l := range listeners {
+		*l.field(&c) = devAddress(f.cfg.portBase, i, l.port)
+	}
+	c.BootstrapExpect = devMembers
+	c.RedisCreate = "strict"
+	for other := range devMembers {
+		if other != i {
+			c.Join = append(c.Join, devAddress(f.cfg.portBase, other, cli.GossipPort))
+		}
+	}
+	c.Logger, c.Version = logger, f.host.Version
+	if f.links != nil {
+		c.Network = &link{server.Machine(), f.links, i}
+	}
+	if f.secured != nil {
+		var err error
+		if c.Keys, err = trust.OpenKeys(f.secured.secret); err != nil {
+			return devMember{}, err
+		}
+	}
+	var err error
+	if c.Tracer, err = f.host.trace(ctx, memberService, c.Name, slowDefault, logger); err != nil {
+		return devMember{}, err
+	}
+	m, err := f.host.open(ctx, c)
+	if errors.Is(err, cluster.ErrSecured) {
+		return devMember{}, cli.Usagef("--data-dir %q: the data belongs to a secured cluster; set --secure", f.dir)
+	}
+	if err != nil {
+		return devMember{}, fmt.Errorf("%s: %w", c.Name, err)
+	}
+	return devMember{m, c.Name, c.Tracer}, nil
+}
+
 // start opens the members and waits until all of them issue IDs.
 func (f *fleet) start(ctx context.Context) error {
-	logger := f.host.logger(&f.level, f.cfg.logFormat)
 	for i := range devMembers {
-		c := memberDefaults()
-		c.Name = fmt.Sprintf("dev-%d", i+1)
-		c.DataDir = filepath.Join(f.dir, c.Name)
-		for _, l := range listeners {
-			*l.field(&c) = devAddress(f.cfg.portBase, i, l.port)
-		}
-		c.BootstrapExpect = devMembers
-		c.RedisCreate = "strict"
-		for other := range devMembers {
-			if other != i {
-				c.Join = append(c.Join, devAddress(f.cfg.portBase, other, cli.GossipPort))
-			}
-		}
-		c.Logger, c.Version = logger, f.host.Version
-		if f.secured != nil {
-			var err error
-			if c.Keys, err = trust.OpenKeys(f.secured.secret); err != nil {
-				return err
-			}
-		}
-		var err error
-		if c.Tracer, err = f.host.trace(ctx, memberService, c.Name, slowDefault, logger); err != nil {
+		m, err := f.open(ctx, i)
+		if err != nil {
 			return err
 		}
-		m, err := f.host.open(ctx, c)
-		if errors.Is(err, cluster.ErrSecured) {
-			return cli.Usagef("--data-dir %q: the data belongs to a secured cluster; set --secure", f.dir)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.Name, err)
-		}
-		f.members = append(f.members, devMember{m, c.Name, c.Tracer})
+		f.members = append(f.members, m)
 	}
 	ctx, cancel := context.WithTimeout(ctx, devPatience)
 	defer cancel()

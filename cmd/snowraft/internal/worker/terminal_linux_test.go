@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -10,28 +9,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// terminal returns both sides of a new terminal.
-func terminal(t *testing.T) (keyboard, screen *os.File) {
-	t.Helper()
-	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() { _ = keyboard.Close() })
-	fd := int(keyboard.Fd())
-	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err = errors.Join(err, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)); err != nil {
-		t.Fatal(err)
-	}
-	screen, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = screen.Close() })
-	return keyboard, screen
-}
+	"github.com/snowraft/snowraft/internal/test/terminal"
+)
 
 // stopped reports whether a process is stopped.
 func stopped(pid int) bool {
@@ -49,7 +29,7 @@ const typist = `exec bash -c 'read line; echo $line; while :; do echo ${EPOCHREA
 func TestCommandHasTheTerminal(t *testing.T) {
 	t.Parallel()
 	m := startMember(t)
-	keyboard, screen := terminal(t)
+	keyboard, screen := terminal.Open(t)
 	w := m.prepare(t, typist, "--weak-containment")
 	w.Stdin = screen
 	w.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

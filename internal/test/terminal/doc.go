@@ -1,0 +1,2 @@
+// Package terminal opens terminals for tests. Only tests import it.
+package terminal
