@@ -21,4 +21,4 @@ run("npm", ["ci", ...quiet], "test");
 run("npm", ["install", "--no-save", ...quiet, pack("../typescript"), pack(".")], "test");
 run("npx", ["prisma", "generate", "--schema", "schema.prisma"], "test");
 run("npx", ["tsc"], "test");
-run(process.execPath, ["--enable-source-maps", "--test-timeout=120000", "--test", ...process.argv.slice(2), join("out", "prisma.test.js")], "test");
+run(process.execPath, ["--enable-source-maps", "--test-timeout=300000", "--test", ...process.argv.slice(2), join("out", "prisma.test.js")], "test");
