@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -29,4 +30,19 @@ func pausing(seed uint64) course {
 			lose(second, 365*time.Second), lose(third, 380*time.Second), lose(apps, 395*time.Second),
 		},
 	}}, longRun}
+}
+
+// everyCame returns an error if an application was lost or paused before it got a number: no machine number of its own lapsed
+// then, and the run shows nothing.
+func everyCame(raw string) error {
+	came := make(map[string]bool)
+	return read(raw, func(e event) error {
+		switch {
+		case e.sign == '=':
+			came[e.who] = true
+		case (e.sign == 'x' || e.sign == '(') && e.who != harness && !came[e.who]:
+			return fmt.Errorf("%s had no number at %.1f s; repeat the run on a machine with less work", e.who, e.at.Seconds())
+		}
+		return nil
+	})
 }

@@ -78,6 +78,9 @@ func perform(ctx context.Context, s system, c course, raw string) (outcome, erro
 	if err == nil && o.Calls < fewest {
 		err = fmt.Errorf("%d calls show nothing", o.Calls)
 	}
+	if err == nil && s.pauses {
+		err = everyCame(raw)
+	}
 	return o, err
 }
 
