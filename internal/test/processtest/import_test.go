@@ -25,6 +25,7 @@ type move struct {
 	source []string                                        // arguments of the command import
 	drawer func(t *testing.T) (draw func() (int64, error)) // the calls of an old program for one number
 	use    func(n int64) error                             // the use of a number by a new program; nil if it only counts
+	client []string                                        // the command that reads the statements of the way back
 }
 
 // play moves the counter, and compares the numbers of all programs.
@@ -109,6 +110,17 @@ func (m move) play(t *testing.T) {
 	if stdout, _ := run(0, "--apply", "--fence"); !strings.Contains(stdout, "unchanged") {
 		t.Errorf("a second import: %s", stdout)
 	}
+	m.playBack(t, members[0], c, record)
+	if stdout, _ := run(0, "--apply", "--fence"); !strings.Contains(stdout, "resume") {
+		t.Errorf("a third import: %s", stdout)
+	}
+	for range 20 {
+		n, err := c.Sequence("orders").Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		record(n, "a new program, after the sequence came back")
+	}
 }
 
 func TestImportRedis(t *testing.T) {
@@ -129,6 +141,7 @@ func TestImportRedis(t *testing.T) {
 	}
 	move{
 		source: []string{"redis", "redis://" + address + "/0", "--match", "old:*", "--map", "old:*=*"},
+		client: []string{installed(t, "redis-cli", "redis-tools"), "-e", "-p", port},
 		drawer: func(t *testing.T) func() (int64, error) {
 			conn, err := redis.Dial("tcp", address)
 			if err != nil {
@@ -147,6 +160,7 @@ func TestImportPostgres(t *testing.T) {
 	exec1(t, db, "CREATE SEQUENCE unused")
 	move{
 		source: []string{"postgres", "postgres://postgres@/postgres?host=" + folder, "--match", "orders"},
+		client: []string{installed(t, "psql", "postgresql-client"), "-h", folder, "-U", "postgres", "-v", "ON_ERROR_STOP=1"},
 		drawer: func(t *testing.T) func() (int64, error) {
 			conn, err := db.Conn(context.Background())
 			if err != nil {
@@ -172,12 +186,20 @@ func TestImportPostgres(t *testing.T) {
 	}
 }
 
+// mariaClient returns the command that reads statements for the database of an address.
+func mariaClient(t *testing.T, address string) []string {
+	t.Helper()
+	_, socket, _ := strings.Cut(address, "?socket=")
+	return []string{installed(t, "mariadb", "mariadb-client"), "--no-defaults", "--socket=" + socket, "-u", "root", "shop"}
+}
+
 func TestImportMySQL(t *testing.T) {
 	address, dsn := startMariaDB(t)
 	db := openDB(t, "mysql", dsn)
 	exec1(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY AUTO_INCREMENT, item VARCHAR(20))")
 	move{
 		source: []string{"mysql", address},
+		client: mariaClient(t, address),
 		drawer: func(*testing.T) func() (int64, error) {
 			return func() (int64, error) {
 				result, err := db.Exec("INSERT INTO orders (item) VALUES ('old')")
@@ -220,6 +242,7 @@ func TestImportLeaf(t *testing.T) {
 	exec1(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('orders', 1, 30)")
 	move{
 		source: []string{"leaf", address},
+		client: mariaClient(t, address),
 		drawer: func(*testing.T) func() (int64, error) {
 			return segments(func() (from, to int64, err error) {
 				var step int64
@@ -243,6 +266,7 @@ func TestImportTinyid(t *testing.T) {
 	exec1(t, db, "INSERT INTO tiny_id_info (biz_type, begin_id, max_id, step) VALUES ('orders', 1, 1, 30)")
 	move{
 		source: []string{"tinyid", address},
+		client: mariaClient(t, address),
 		drawer: func(*testing.T) func() (int64, error) {
 			return segments(func() (from, to int64, err error) {
 				for {

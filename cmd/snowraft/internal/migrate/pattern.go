@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -76,8 +77,11 @@ func mappingsOf(texts []string) (all []mapping) {
 func counterOf(mappings []mapping, name string) (string, error) {
 	for _, m := range mappings {
 		star, ok := m.to.match(name)
-		if !ok || m.from.star && !m.to.star {
+		if !ok {
 			continue
+		}
+		if m.from.star && !m.to.star {
+			break // any of several counters
 		}
 		counter := m.from.before
 		if m.from.star {
@@ -87,7 +91,7 @@ func counterOf(mappings []mapping, name string) (string, error) {
 			return counter, nil
 		}
 	}
-	if sequenceOf(mappings, name) == name {
+	if !slices.ContainsFunc(mappings, func(m mapping) bool { _, ok := m.to.match(name); return ok }) && sequenceOf(mappings, name) == name {
 		return name, nil
 	}
 	return "", fmt.Errorf("no counter of --map has this sequence")

@@ -160,7 +160,7 @@ func sqlText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + 
 // writeSegment continues a row from which servers take segments. Leaf's begin at max_id, tinyid's after it.
 func writeSegment(d *departure, table, key string) string {
 	name := sqlText(d.Counter)
-	return fmt.Sprintf(`UPDATE %s SET %s = %s, max_id = GREATEST(max_id, %d) WHERE %[2]s IN (%s, %[3]s);
+	return fmt.Sprintf(`UPDATE %s SET %s = %s, max_id = GREATEST(max_id, %d) WHERE %[2]s IN (%[5]s, %[3]s);
 SELECT %[2]s, max_id FROM %[1]s WHERE %[2]s = %[3]s;
 `, table, key, name, d.next, sqlText(movedKey+d.Counter))
 }
