@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
 )
 
 // lockFile is the file in a data directory that carries the lock.
@@ -21,7 +19,7 @@ func lockDir(dir string) (*dirLock, error) {
 	if err != nil {
 		return nil, &unusableError{dir, err}
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := flock(file); err != nil {
 		return nil, errors.Join(fmt.Errorf("data directory %s is in use by another process (%w)", dir, err), file.Close())
 	}
 	return &dirLock{file}, nil
@@ -30,5 +28,5 @@ func lockDir(dir string) (*dirLock, error) {
 // Close releases the lock. Closing the file alone would not release it while a child of this process has the file too, which is
 // between the child's fork and exec.
 func (l *dirLock) Close() error {
-	return errors.Join(unix.Flock(int(l.file.Fd()), unix.LOCK_UN), l.file.Close())
+	return errors.Join(funlock(l.file), l.file.Close())
 }

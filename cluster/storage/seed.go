@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
@@ -115,8 +114,8 @@ func shareOwner(dir string) error {
 	if err != nil {
 		return err
 	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || os.Geteuid() != 0 || owner.Uid == 0 {
+	user, group, ok := ownerOf(info)
+	if !ok || os.Geteuid() != 0 || user == 0 {
 		return nil
 	}
 	root, err := os.OpenRoot(dir) // the owner may replace files by links that lead outside
@@ -131,7 +130,7 @@ func shareOwner(dir string) error {
 		case path == lostAndFound && e.IsDir(): // files of the file system's check, perhaps of other users
 			return fs.SkipDir
 		default:
-			return root.Lchown(path, int(owner.Uid), int(owner.Gid))
+			return root.Lchown(path, user, group)
 		}
 	})
 }

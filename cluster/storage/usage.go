@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Usage is the space that a data directory takes, and the space of its file system.
@@ -66,12 +64,6 @@ func UsageOf(dir string) (u Usage, err error) {
 	if err != nil {
 		return u, err
 	}
-	var stat unix.Statfs_t
-	if err := unix.Statfs(dir, &stat); err != nil {
-		return u, &fs.PathError{Op: "statfs", Path: dir, Err: err}
-	}
-	block := uint64(stat.Bsize)         //nolint:gosec // positive; its type differs between systems
-	free := uint64(max(stat.Bavail, 0)) //nolint:unconvert // FreeBSD: signed, and negative if only root may still write
-	u.FreeBytes, u.TotalBytes = free*block, stat.Blocks*block
-	return u, nil
+	u.FreeBytes, u.TotalBytes, err = space(dir)
+	return u, err
 }

@@ -131,7 +131,7 @@ func Cut(nc net.Conn) {
 	}
 	if sc, ok := nc.(syscall.Conn); ok {
 		if raw, err := sc.SyscallConn(); err == nil {
-			_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
+			_ = raw.Control(func(fd uintptr) { shutdown(fd) })
 			return
 		}
 	}

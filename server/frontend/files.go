@@ -1,10 +1,5 @@
 package frontend
 
-import (
-	"math"
-	"syscall"
-)
-
 const (
 	// connsOfPort is the number of connections that all ports together may have for each port, unless the process may open too few
 	// files.
@@ -13,15 +8,6 @@ const (
 	// for the log, and for files that are read again.
 	keptFiles = 256
 )
-
-// openFiles returns the number of files that the process may open.
-func openFiles() uint64 {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return math.MaxUint64
-	}
-	return uint64(limit.Cur) //nolint:unconvert // FreeBSD: signed, and never negative
-}
 
 // slots returns the number of connections of all ports together with that number of open files. It warns if that is fewer than
 // usual.

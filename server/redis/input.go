@@ -52,7 +52,7 @@ func (i input) eachRaw(space func() []byte, received func(n int, err error) (mor
 	err := i.raw.Read(func(fd uintptr) (done bool) {
 		for i.known() {
 			b := space()
-			n, err := syscall.Read(int(fd), b)
+			n, err := readSocket(fd, b)
 			switch {
 			case errors.Is(err, syscall.EINTR):
 				continue
@@ -84,9 +84,7 @@ func (i input) ended() (ended bool) {
 		return false
 	}
 	_ = i.raw.Control(func(fd uintptr) {
-		var b [1]byte
-		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		ended = n == 0 && err == nil
+		ended = endedSocket(fd)
 	})
 	return ended
 }

@@ -40,7 +40,7 @@ func (w *tryWriter) write(b []byte) (n int, err error) {
 
 func (w *tryWriter) writeOnce(fd uintptr) (done bool) {
 	for {
-		n, err := syscall.Write(int(fd), w.b)
+		n, err := writeSocket(fd, w.b)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case errors.Is(err, syscall.EAGAIN):

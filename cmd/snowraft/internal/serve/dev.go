@@ -69,7 +69,12 @@ On exit, dev deletes the data, unless --data-dir names a directory to keep it in
 	cli.AddFlag(cmd, "", "port-base", "", cli.IntValue(&cfg.portBase, 1, highestPortBase), "first port of the first member, for its API; HTTP, Raft, gossip, Redis and Thrift follow")
 	cli.AddFlag(cmd, "", "secure", "", cli.SwitchValue(&cfg.secure), "secure the cluster with a secret, and print a token").NoOptDefVal = "true"
 	addLogFlags(&cfg.logLevel, &cfg.logFormat, func(name string, v *cli.Value, help string) { cli.AddFlag(cmd, "", name, "", v, help) })
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return h.dev(cmd.Context(), cfg) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := h.supported(cmd.Name()); err != nil {
+			return err
+		}
+		return h.dev(cmd.Context(), cfg)
+	}
 	return cmd
 }
 

@@ -49,6 +49,9 @@ commands.`,
 	}
 	addGatewayFlags(cmd, &cfg)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := h.supported(cmd.Name()); err != nil {
+			return err
+		}
 		if err := h.loadSettings(cmd.Flags(), &cfg.configPath, false); err != nil {
 			return err
 		}

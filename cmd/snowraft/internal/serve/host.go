@@ -2,8 +2,10 @@ package serve
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
@@ -14,6 +16,8 @@ import (
 // Host is the environment of the commands that run a server.
 type Host struct {
 	*cli.App
+	// system is the operating system, as runtime.GOOS names it.
+	system string
 	// program is the command that starts this program in a shell.
 	program string
 	// collectAt sets the growth of the heap between two garbage collections, in percent.
@@ -34,6 +38,7 @@ type Host struct {
 func NewHost(a *cli.App) *Host {
 	return &Host{
 		App:         a,
+		system:      runtime.GOOS,
 		program:     programName(os.Args[0]),
 		collectAt:   func(percent int) { debug.SetGCPercent(percent) },
 		limitMemory: func(bytes int64) { debug.SetMemoryLimit(bytes) },
@@ -46,6 +51,14 @@ func NewHost(a *cli.App) *Host {
 			return gateway.Open(ctx, cfg)
 		},
 	}
+}
+
+// supported returns an error on an operating system on which no server runs.
+func (h *Host) supported(command string) error {
+	if h.system == "windows" {
+		return fmt.Errorf("%s is not supported on Windows, because it cannot make data durable as a member must; run servers on Linux, macOS or FreeBSD, or in a container. Client commands work on Windows", command)
+	}
+	return nil
 }
 
 // process is a running member or gateway.

@@ -54,6 +54,9 @@ leave".`,
 	}
 	addFlags(cmd, &cfg)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := h.supported(cmd.Name()); err != nil {
+			return err
+		}
 		if err := h.loadServeConfig(cmd, &cfg); err != nil {
 			return err
 		}
