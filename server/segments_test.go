@@ -3,11 +3,15 @@ package server_test
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // span is the numbers from first to last that an answer lets a client issue.
@@ -88,6 +92,46 @@ func TestForeignClientsShareNumbers(t *testing.T) {
 		}
 		if want := len(foreignClients) * (3 + 3 + 2 + 3); len(spans) != want {
 			t.Errorf("%d answers, want %d", len(spans), want)
+		}
+	})
+}
+
+// A segment counts against the rate of a token like the numbers in it, and is never shorter than its step.
+func TestSegmentsStayWithinTheRate(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 1)
+		n, admin := s.nodes[0], s.admin(s.nodes[0])
+		if _, err := snowraftv1.NewSequenceServiceClient(admin).CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: relaxed("shop.orders")}); err != nil {
+			t.Fatal(err)
+		}
+		token := &snowraftv1.Token{Name: "app", Scopes: []string{"seq:next:shop.*"}, Rate: 10, Burst: 20}
+		made, err := snowraftv1.NewTokenServiceClient(admin).CreateToken(t.Context(), &snowraftv1.CreateTokenRequest{Token: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			step, status int
+			part         string
+		}{
+			{21, http.StatusBadRequest, "the rate of the token allows at most 20 numbers at once"},
+			{20, http.StatusOK, "20"},
+			{20, http.StatusTooManyRequests, rpc.RateLimited},
+		} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, fmt.Sprintf("http://%s/segments/shop/orders?step=%d", n.server.HTTPAddr(), c.step), http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+made.GetText())
+			resp, err := browser(t).Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if err != nil || resp.StatusCode != c.status || !strings.Contains(string(body), c.part) {
+				t.Errorf("a step of %d: %s %s, %v; want %d with %s", c.step, resp.Status, body, err, c.status, c.part)
+			}
 		}
 	})
 }
