@@ -65,7 +65,7 @@ func newSegment(b *snowraftv1.Block) (s tinyidSegment, err error) {
 	case delta < 1 || delta > math.MaxInt32 || first < 0:
 		return s, unfit("tinyid", "has negative numbers, or an increment that tinyid does not have", "use nextId")
 	}
-	last := first + int64(b.GetCount()-1)*delta                //nolint:gosec // a block lies within 64 bits
+	last := first + int64(b.GetCount()-1)*delta //nolint:gosec // a block lies within 64 bits
 	if crowded(last, delta) {
 		return s, unfit("tinyid", "has numbers near the end of the 64-bit numbers", "use nextId")
 	}
