@@ -43,7 +43,9 @@ func (v visit) httpCalls(ctx context.Context) {
 		"/id?count=100000":                  "",
 		"/seq/hostile":                      "",
 		"/tinyid/id/nextId?bizType=hostile": "",
-		"/" + string(v.hex(8<<10)):          "",
+		"/segments/distributor/hostile/hostile?offset=0&step=1": "",
+		"/leaf/default/api/snowflake/get/hostile":               "",
+		"/" + string(v.hex(8<<10)):                              "",
 	} {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+v.HTTP+path, strings.NewReader(body))
 		if err != nil {
