@@ -30,7 +30,7 @@ func counts(t *testing.T, screen, name string) (issued, duplicates int) {
 	return issued, duplicates
 }
 
-// The keys of dev kill the real member that leads, start it again and cut it off, and its clients go on without a duplicate.
+// The keys of dev kill the real member that leads, start it again and cut it off, and its clients get more results without a duplicate.
 func TestDevKeysOnTerminal(t *testing.T) {
 	t.Parallel()
 	keyboard, screen := terminal.Open(t)

@@ -28,7 +28,7 @@ type caller struct {
 
 	mu                         sync.Mutex
 	issued, failed, duplicates uint64
-	last                       time.Time // of the last result
+	last                       time.Time // time of the newest result; zero without one
 	longest                    time.Duration
 	seen                       map[int64]struct{}
 
@@ -72,7 +72,7 @@ func (c *caller) run(ctx context.Context) {
 	}
 }
 
-// note counts the outcome of a call.
+// note counts an outcome.
 func (c *caller) note(n int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -51,7 +51,7 @@ type board struct {
 	started chan startedMember
 
 	mu      sync.Mutex
-	leaders [devMembers]string // as each member sees it; empty if it sees none
+	leaders [devMembers]string // leader that each member sees; empty if it sees none
 }
 
 // startedMember is the outcome of the key that starts a member.
@@ -61,11 +61,11 @@ type startedMember struct {
 	err    error
 }
 
-// terminal returns the terminal of this process; ok is false without one, or for one that cannot draw.
+// terminal returns the terminal of this process; ok is false without one, for one that cannot draw, and in the background.
 func (h *Host) terminal() (in, out *os.File, style cli.Style, ok bool) {
 	drawn, style := h.Terminal(h.Stdout)
 	in, file := h.Stdin.(*os.File)
-	if !drawn || !file || !term.IsTerminal(int(in.Fd())) || h.Env("TERM") == "dumb" {
+	if !drawn || !file || !term.IsTerminal(int(in.Fd())) || !foreground(int(in.Fd())) || h.Env("TERM") == "dumb" {
 		return nil, nil, style, false
 	}
 	return in, h.Stdout.(*os.File), style, true
@@ -190,14 +190,14 @@ func (b *board) loop(ctx context.Context, keys <-chan byte, working *sync.WaitGr
 		case i := <-b.ended:
 			m := b.fleet.members[i]
 			if b.states[i] == stateKilled || b.states[i] == stateStarting {
-				continue // by a key
+				continue // a key did it
 			}
 			b.states[i], b.note = stateGone, m.name+" has left the cluster"
 			if err := m.Err(); err != nil {
 				failed = errors.Join(failed, fmt.Errorf("%s: %w", m.name, err))
 				b.note = fmt.Sprintf("%s stopped: %v", m.name, err)
 			}
-			_ = closeInOrder(nil, m.Close) // it would keep listening
+			_ = closeInOrder(nil, m.Close) // or the member keeps listening
 			if b.states == [devMembers]string{stateGone, stateGone, stateGone} {
 				return failed
 			}

@@ -17,9 +17,9 @@ import (
 type devOnTerminal struct {
 	t      *testing.T
 	keys   func(string)
-	lines  chan string // what appears, a line each
+	lines  chan string // lines that appear
 	opened chan server.Config
-	closed chan string // how a member was closed
+	closed chan string // members, and the way in which each was closed
 	code   chan int
 }
 
