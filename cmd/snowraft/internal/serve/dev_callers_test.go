@@ -66,6 +66,9 @@ func TestLinksCutBothWays(t *testing.T) {
 			t.Fatal(err)
 		}
 		all.set(cut, true)
+		if len(all.conns) > 0 {
+			t.Fatalf("with member %d cut off, the connection is kept", cut)
+		}
 		if _, err := conn.Read(make([]byte, 1)); err == nil {
 			t.Errorf("with member %d cut off, the connection lives", cut)
 		}
