@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -23,12 +24,13 @@ const (
 // at once.
 func backupEnded() time.Time { return wall().Add(-time.Hour) }
 
-// stateOf returns the state after commands, which have the indexes from 1 on. index is the last one.
+// stateOf returns the state after commands, which have the indexes from 1 on. index is the last one. Commands without a clock get the
+// time at.
 func stateOf(at time.Time, commands iter.Seq[*commandv1.Command]) (state *fsm.State, index uint64, err error) {
 	state = fsm.NewState()
 	for cmd := range commands {
 		index++
-		cmd.ClockAtMs = at.UnixMilli()
+		cmd.ClockAtMs = cmp.Or(cmd.GetClockAtMs(), at.UnixMilli())
 		if err := state.Apply(index, 2, cmd).Failure(); err != nil {
 			return nil, 0, err
 		}

@@ -40,6 +40,7 @@ func sections() []section {
 		backfills(),
 		templated(),
 		tenantState(),
+		voidState(),
 		gateways(),
 		modes(),
 		plainHTTP(),

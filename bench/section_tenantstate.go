@@ -35,27 +35,8 @@ func tenantState() section {
 func (e *env) measureRestored(ctx context.Context, g *growth, tenants int) (err error) {
 	var started closers
 	defer started.close(&err)
-	file, err := e.writeBackup(firstUses(tenants))
+	restored, err := e.restore(ctx, g, "tenants", firstUses(tenants), &started)
 	if err != nil {
-		return err
-	}
-	restored, err := e.newMember(ctx, "tenants", nil)
-	if err != nil {
-		return err
-	}
-	elapsed := stopwatch()
-	ended := backupEnded().UTC().Format(time.RFC3339)
-	if err := e.run(ctx, "restore", file, "--data-dir", restored.dataDir(), "--old-ended", ended, "--old-cluster-is-gone", "--clock-checked"); err != nil {
-		return err
-	}
-	g.add("`snowraft restore` of a backup", float64(elapsed()), nanoseconds)
-	if err := restored.launch(e, &started); err != nil {
-		return err
-	}
-	if err := restored.await(ctx, restored.ready); err != nil {
-		return err
-	}
-	if err := g.addStart(ctx, e, restored, &started); err != nil {
 		return err
 	}
 	m, err := dialTemplate(restored, &started)
@@ -73,7 +54,7 @@ func (e *env) measureRestored(ctx context.Context, g *growth, tenants int) (err 
 	if err := m.list(ctx, e, g); err != nil {
 		return err
 	}
-	elapsed = stopwatch()
+	elapsed := stopwatch()
 	if err := m.applyAll(ctx, e); err != nil {
 		return err
 	}
@@ -81,6 +62,31 @@ func (e *env) measureRestored(ctx context.Context, g *growth, tenants int) (err 
 	after, err := m.metrics(ctx)
 	g.add("resident memory of the member", after[resident], megabytes)
 	return err
+}
+
+// restore starts a member from a backup of the state after commands, and adds the times of the restore and of a start.
+func (e *env) restore(ctx context.Context, g *growth, name string, commands iter.Seq[*commandv1.Command], started *closers) (*member, error) {
+	file, err := e.writeBackup(commands)
+	if err != nil {
+		return nil, err
+	}
+	restored, err := e.newMember(ctx, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	elapsed := stopwatch()
+	ended := backupEnded().UTC().Format(time.RFC3339)
+	if err := e.run(ctx, "restore", file, "--data-dir", restored.dataDir(), "--old-ended", ended, "--old-cluster-is-gone", "--clock-checked"); err != nil {
+		return nil, err
+	}
+	g.add("`snowraft restore` of a backup", float64(elapsed()), nanoseconds)
+	if err := restored.launch(e, started); err != nil {
+		return nil, err
+	}
+	if err := restored.await(ctx, restored.ready); err != nil {
+		return nil, err
+	}
+	return restored, g.addStart(ctx, e, restored, started)
 }
 
 // firstUses yields the commands of first uses, with a block for each sequence.
