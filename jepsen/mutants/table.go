@@ -177,6 +177,11 @@ func Rows() []Row {
 			Expected: []string{documented},
 		},
 		{
+			// A restored cluster starts a backfill job again that the old one had started after the backup.
+			Bug: "resumed-job-again", Workloads: []string{"documents"}, Duration: 10 * time.Second, MaxWindow: 8 * time.Second,
+			Events: restores, Expected: []string{documented, logAudit},
+		},
+		{
 			Bug: "no-cluster-check", Workloads: []string{"ids", "strict"}, Duration: 25 * time.Second,
 			Events:   []schedule.Event{{At: schedule.Duration(time.Second), Fault: "stranger", On: nemesis.Leader, For: lasting(15 * time.Second)}},
 			Expected: []string{logAudit},
