@@ -196,7 +196,8 @@ func inside(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	s := chosen[0]
-	if err := os.MkdirAll(o.folder(), 0o755); err != nil {
+	path := filepath.Join(o.folder(), s.name+".json")
+	if err := errors.Join(os.MkdirAll(o.folder(), 0o755), os.RemoveAll(path)); err != nil {
 		return err
 	}
 	version, err := s.version(ctx)
@@ -212,7 +213,7 @@ func inside(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(o.folder(), s.name+".json"), append(text, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "seed %d, %s %s: %d calls, %d failed, longest interruption %.1f s, %d duplicates\n",

@@ -68,6 +68,9 @@ func perform(ctx context.Context, s system, c course, raw string) (outcome, erro
 		return none, fmt.Errorf("%s: %w", s.name, err)
 	}
 	sleep(ctx, c.length-time.Since(p.record.began))
+	if err := ctx.Err(); err != nil { // a part of a run shows nothing
+		return none, err
+	}
 	for _, a := range p.apps {
 		a.kill()
 	}
@@ -118,6 +121,9 @@ func (p *play) add(ctx context.Context) error {
 func (p *play) play(ctx context.Context, faults []fault) error {
 	for _, f := range faults {
 		sleep(ctx, f.At-time.Since(p.record.began))
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		end, err := p.begin(ctx, f)
 		if err != nil {
 			return fmt.Errorf("%v: %w", f.Kind, err)
