@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 )
 
 // user runs command lines of one user, whose configuration is in a directory.
@@ -83,7 +84,9 @@ func TestContextsGiveAddressesAndCredentials(t *testing.T) {
 	if got := caller(s, nil, "--context", "prod", "--secret-file", s.file(t, "secret", s.secret.Line()+"\n")); got != "admin" {
 		t.Errorf("called as %q", got)
 	}
-	// Credentials of the context in use never go to another cluster.
+	// The context in use does not apply to other addresses, so its credentials do not go there.
+	u.succeeds(nil, "id", "--addr", clitest.NewAPI(t).Address)
+	u.succeeds(map[string]string{"SNOWRAFT_ADDR": clitest.NewAPI(t).Address}, "id")
 	other.caller.Store(nil)
 	if _, stderr, code := u.run(nil, "id", "--addr", other.Address); code == cli.ExitDone || other.caller.Load() != nil {
 		t.Errorf("exit code %d, %s; called as %v", code, stderr, other.caller.Load())
