@@ -105,7 +105,7 @@ func operations(t *testing.T) (all []httpPath) {
 				}
 			}
 			p.all = rule.GetResource() == "" && trust.TakesResource(p.right)
-			p.once = slices.Contains([]string{"ClusterService_Leave", "ClusterService_ResetObservedClock", "OperationsService_SealCluster", "SequenceService_DeleteSequence"}, operation.Name)
+			p.once = slices.Contains([]string{"ClusterService_Leave", "ClusterService_ResetObservedClock", "OperationsService_SealCluster", "SequenceService_DeleteSequence", "SequenceService_MoveSequence"}, operation.Name)
 			all = append(all, p)
 		}
 	}
