@@ -145,12 +145,14 @@ class CallTest {
         for (Map.Entry<String, String> t : texts.entrySet()) {
             try (FakeMember port = new FakeMember(r -> t.getKey());
                     SnowraftClient client = SnowraftClient.builder().addresses(port.address()).timeout(LIMIT).build()) {
-                for (Executable call : List.<Executable>of(() -> client.createSequence("s", SequenceSpec.of()), () -> client.sequence("s").setNext(5, false),
-                        () -> client.generator().ready(LIMIT), () -> client.buffer(10).ready(LIMIT))) {
+                Executable create = () -> client.createSequence("s", SequenceSpec.of());
+                Executable setNext = () -> client.sequence("s").setNext(5, false);
+                for (Executable call : List.of(create, setNext, () -> client.generator().ready(LIMIT), () -> client.buffer(10).ready(LIMIT))) {
                     SnowraftException e = assertThrows(SnowraftException.class, call);
                     assertEquals("snowraft: " + port.address() + ": " + t.getValue() + " [UNAVAILABLE]", e.getMessage());
                     assertEquals(Reason.UNAVAILABLE, e.reason());
-                    assertFalse(e.retry() || e.unknown());
+                    assertFalse(e.retry());
+                    assertFalse(e.unknown() && (call == create || call == setNext)); // a slow try of the others may end unanswered
                     assertNull(e.getCause());
                 }
                 assertEquals(2, port.requests("/v1/sequences").size());

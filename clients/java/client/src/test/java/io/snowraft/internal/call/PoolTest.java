@@ -34,7 +34,7 @@ class PoolTest {
 
     private static void unaskedAnswer(FakeMember member, Trust trust) throws Exception {
         Address address = Address.parse(member.address());
-        Deadline deadline = Deadline.after(Duration.ofSeconds(10));
+        Deadline deadline = Deadline.after(Duration.ofMinutes(5));
         Background background = new Background();
         Pool pool = new Pool(trust, background);
         try {

@@ -34,7 +34,7 @@ class HttpReaderTest {
                 }
             });
             writer.start();
-            return new HttpReader(client, MAX_BODY).read(Deadline.after(Duration.ofSeconds(10)));
+            return new HttpReader(client, MAX_BODY).read(Deadline.after(Duration.ofMinutes(5)));
         }
     }
 

@@ -137,7 +137,7 @@ class LeaseTest {
             }));
         }
         threads.forEach(Thread::start);
-        for (long now = FROM; now < FROM + 3_000; now++) {
+        for (long now = FROM; now < FROM + 3_000 || !lease.issued(); now++) {
             lease.extend(now + 2);
             tick.set(now);
             Thread.onSpinWait();
