@@ -87,7 +87,7 @@ func TestCustomMethods(t *testing.T) {
 	want(t, r.ask("PATCH", "/v1/sequences/a", `{"mode":"strict","reset":"daily"}`), http.StatusOK,
 		`{"sequence":{"name":"a","mode":"strict","blockDurationMs":"0","minBlock":"0","maxBlock":"0","reset":"daily","timeZone":"","format":"","description":"",`+
 			`"createdAtMs":"0","generation":"0","period":"","remaining":"0","frozen":false,"deleted":false,"yearStarts":"","template":"","lateMs":"0","endedPeriods":[],`+
-			`"reuse":false,"openReservations":"0","unknownNumbers":"0","oldestOpenAtMs":"0","formatsUnknown":false},"unreachedMembers":[]}`+"\n")
+			`"reuse":false,"openReservations":"0","unknownNumbers":"0","oldestOpenAtMs":"0","formatsUnknown":false,"moved":false},"unreachedMembers":[]}`+"\n")
 	if got := r.service.request.(*snowraftv1.UpdateSequenceRequest); got.GetSequence().GetReset_() != snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY ||
 		!slices.Equal(got.GetUpdateMask().GetPaths(), []string{"mode", "reset"}) {
 		t.Errorf("request of the service = %v", got)
