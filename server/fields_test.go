@@ -113,7 +113,7 @@ var wholes = []struct {
 		return &snowraftv1.ResumeSequenceRequest{Sequence: v.name, After: new(int64(77)), Period: "2026-06", ExpectedGeneration: &v.sequence.Generation}
 	}},
 	{snowraftv1.SequenceService_ResumeSequence_FullMethodName, true, func(v *whole) proto.Message { // the sequence is not frozen
-		return &snowraftv1.ResumeSequenceRequest{Sequence: v.name, After: new(int64(77)), Margin: 11, Formats: []string{"Z{seq}"}, ExpectedGeneration: &v.sequence.Generation}
+		return &snowraftv1.ResumeSequenceRequest{Sequence: v.name, After: new(int64(77)), Margin: 11, Formats: []string{"Z{seq}"}, ForceFormat: true, ExpectedGeneration: &v.sequence.Generation}
 	}},
 	{snowraftv1.SequenceService_ResumeSequence_FullMethodName, true, func(v *whole) proto.Message { // the cluster was not restored
 		return &snowraftv1.ResumeSequenceRequest{Sequence: v.name, FormatsKept: true}

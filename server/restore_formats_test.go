@@ -45,6 +45,10 @@ func TestFormatsAfterARestore(t *testing.T) {
 		next(old, "inv", 3)
 		succeed(create(old, "gone", "A{seq}", 1))
 		succeed(failureOf(old.sequences.DeleteSequence(t.Context(), &snowraftv1.DeleteSequenceRequest{Name: "gone"})))
+		succeed(create(old, "forced", "F{seq}", 1))
+		succeed(failureOf(old.sequences.UpdateSequence(t.Context(), &snowraftv1.UpdateSequenceRequest{
+			Sequence: &snowraftv1.Sequence{Name: "forced", Format: "F{seq:hex}"}, ForceFormat: true,
+		})))
 		n, _ := restoredMember(t, old)
 		succeed(change(old, "inv", "B{seq:hex}"))
 		next(old, "inv", 60)
@@ -67,6 +71,12 @@ func TestFormatsAfterARestore(t *testing.T) {
 		if err := change(n, "inv", "B{seq}"); reason(err) != rpc.SequenceFrozen {
 			t.Errorf("a change of a frozen sequence: %v", err)
 		}
+		forced := &snowraftv1.ResumeSequenceRequest{Sequence: "forced", After: new(int64(200))}
+		if err := resume(n, forced); reason(err) != rpc.WouldRepeat || !strings.Contains(err.Error(), "F{seq}") {
+			t.Errorf("a sequence whose format can repeat texts of one in the backup: %v", err)
+		}
+		forced.ForceFormat = true
+		succeed(resume(n, forced))
 		succeed(resume(n, &snowraftv1.ResumeSequenceRequest{Sequence: "inv", After: new(int64(200))}))
 		succeed(resume(n, &snowraftv1.ResumeSequenceRequest{Sequence: "gone", After: new(int64(200))}))
 		next(n, "inv", 50)

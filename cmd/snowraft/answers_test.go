@@ -99,8 +99,8 @@ func TestAnswers(t *testing.T) {
 		{"seq resume countdown --margin 7", &snowraftv1.ResumeSequenceRequest{Sequence: "countdown", Margin: 7}},
 		{"seq resume receipts --after 12 --holders-stopped", &snowraftv1.ResumeSequenceRequest{Sequence: "receipts", After: proto.Int64(12)}},
 		{"seq resume orders --formats-kept", &snowraftv1.ResumeSequenceRequest{Sequence: "orders", FormatsKept: true}},
-		{"seq resume orders --after 9 --margin 7 --format-was A{seq} --format-was {seq}", &snowraftv1.ResumeSequenceRequest{
-			Sequence: "orders", After: proto.Int64(9), Margin: 7, Formats: []string{"A{seq}", "{seq}"},
+		{"seq resume orders --after 9 --margin 7 --format-was A{seq} --format-was {seq} --force-format", &snowraftv1.ResumeSequenceRequest{
+			Sequence: "orders", After: proto.Int64(9), Margin: 7, Formats: []string{"A{seq}", "{seq}"}, ForceFormat: true,
 		}},
 		{"seq resume receipts --period 2025 --after 9", &snowraftv1.ResumeSequenceRequest{Sequence: "receipts", Period: "2025", After: proto.Int64(9)}},
 		{"config set --upgrades manual", &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{Upgrades: snowraftv1.Upgrades_UPGRADES_MANUAL.Enum()}}},

@@ -155,7 +155,12 @@ func (m *Member) checkDeleted(name string, format *sequence.Format) (generation 
 // alike returns an earlier format of a sequence that can write one number as the format writes another; nil if there is none. A format
 // that this program does not know may do so.
 func alike(s fsm.Sequence, format *sequence.Format) *fsm.Written {
-	for _, w := range s.Formats() {
+	return alikeAmong(s, s.Formats(), format)
+}
+
+// alikeAmong does so among some formats of the sequence.
+func alikeAmong(s fsm.Sequence, earlier []fsm.Written, format *sequence.Format) *fsm.Written {
+	for _, w := range earlier {
 		if f, err := earlierFormat(s, w); err != nil || repeats(s, f, format) {
 			return &w
 		}

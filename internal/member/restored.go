@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
@@ -21,6 +22,7 @@ type Resumption struct {
 	// formats if both are empty.
 	Formats     []string
 	FormatsKept bool
+	ForceFormat bool // texts may repeat
 
 	Expected *uint64 // generation that the caller decided for; nil: any
 }
@@ -40,7 +42,7 @@ func (m *Member) ResumeSequence(ctx context.Context, name string, r Resumption) 
 		return Changed{}, err
 	}
 	found, _ := m.remembered(name)
-	if err := checkStated(found, r.Formats); err != nil {
+	if err := checkResumption(found, r); err != nil {
 		return Changed{}, err
 	}
 	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ResumeSequence{
@@ -52,31 +54,37 @@ func (m *Member) ResumeSequence(ctx context.Context, name string, r Resumption) 
 	return Changed{result.Sequence, result.Index}, m.unknown(ctx, name, err)
 }
 
-// checkStated checks formats that a sequence got after the backup, by the operator's word. It refuses them if the present format can
-// repeat texts of one: the sequence would issue numbers in it.
-func checkStated(s fsm.Sequence, formats []string) error {
-	if n := len(formats); n > fsm.MaxFormats {
+// checkResumption checks the formats that a sequence got after the backup, by the operator's word. Unless forced, it refuses to issue
+// numbers in the present format if that can repeat texts of these, or of the formats in the backups: several backups may have different
+// formats, which no cluster compared.
+func checkResumption(s fsm.Sequence, r Resumption) error {
+	if n := len(r.Formats); n > fsm.MaxFormats {
 		return fmt.Errorf("%w: %d formats: expected at most %d", allocator.ErrInvalidArgument, n, fsm.MaxFormats)
 	}
-	for _, format := range formats {
-		stated, err := earlierFormat(s, fsm.Written{Format: format, YearStarts: s.Spec.GetYearStarts()})
-		switch {
-		case err != nil:
+	var compared []fsm.Written
+	if s.Frozen && r.Period == "" {
+		compared = slices.Clone(s.Formats())
+	}
+	for _, format := range r.Formats {
+		w := fsm.Written{Format: format, YearStarts: s.Spec.GetYearStarts()}
+		if f, err := earlierFormat(s, w); err != nil {
 			return err
-		case stated == nil:
+		} else if f == nil {
 			return fmt.Errorf("%w: it is empty; the format of decimals is {seq}", sequence.ErrInvalidFormat)
-		case s.Deleted:
-			continue
 		}
-		present, err := define(s)
-		if err != nil {
-			return err
-		}
-		if repeats(s, stated, present.format) {
-			return &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_WOULD_REPEAT, Detail: fmt.Sprintf(
-				"sequence %q may repeat texts: its format %q can write a number as the format %q did after the backup; continue in another sequence",
-				s.Spec.GetName(), s.Spec.GetFormat(), format)}
-		}
+		compared = append(compared, w)
+	}
+	if s.Deleted || r.ForceFormat || len(compared) == 0 {
+		return nil
+	}
+	present, err := define(s)
+	if err != nil {
+		return err
+	}
+	if w := alikeAmong(s, compared, present.format); w != nil {
+		return &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_WOULD_REPEAT, Detail: fmt.Sprintf(
+			"sequence %q may repeat texts: its format %q can write a number as the format %q wrote another; continue in another sequence, or set force_format if repeated texts do no harm",
+			s.Spec.GetName(), s.Spec.GetFormat(), w.Format)}
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func (q sequences) ResumeSequence(ctx context.Context, req *snowraftv1.ResumeSeq
 	}
 	resumed, err := q.Member.ResumeSequence(ctx, req.GetSequence(), member.Resumption{
 		After: req.After, Margin: req.GetMargin(), Period: req.GetPeriod(), Expected: req.ExpectedGeneration,
-		Formats: req.GetFormats(), FormatsKept: req.GetFormatsKept(),
+		Formats: req.GetFormats(), FormatsKept: req.GetFormatsKept(), ForceFormat: req.GetForceFormat(),
 	})
 	if err != nil {
 		return nil, err

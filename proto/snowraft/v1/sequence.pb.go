@@ -1451,9 +1451,11 @@ type ResumeSequenceRequest struct {
 	// The sequence got no other format in the earlier cluster after the backup. Not with formats and period. Until the formats are
 	// stated, the format cannot change. Without after and margin, the call states the formats of a sequence that is not frozen.
 	FormatsKept bool `protobuf:"varint,32,opt,name=formats_kept,json=formatsKept,proto3" json:"formats_kept,omitempty"`
-	// The formats that it got, at most 64, each with its present year_starts; "{seq}" for decimals. The call fails with WOULD_REPEAT
-	// if the present format can repeat texts of one.
-	Formats       []string `protobuf:"bytes,33,rep,name=formats,proto3" json:"formats,omitempty"`
+	// The formats that it got, at most 64, each with its present year_starts; "{seq}" for decimals.
+	Formats []string `protobuf:"bytes,33,rep,name=formats,proto3" json:"formats,omitempty"`
+	// Resume the sequence even if its texts may repeat. Otherwise, the call fails with WOULD_REPEAT if the present format can write a
+	// number as one of these formats, or of those in the backups, wrote another.
+	ForceFormat   bool `protobuf:"varint,34,opt,name=force_format,json=forceFormat,proto3" json:"force_format,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1535,6 +1537,13 @@ func (x *ResumeSequenceRequest) GetFormats() []string {
 		return x.Formats
 	}
 	return nil
+}
+
+func (x *ResumeSequenceRequest) GetForceFormat() bool {
+	if x != nil {
+		return x.ForceFormat
+	}
+	return false
 }
 
 type ResumeSequenceResponse struct {
@@ -2859,7 +2868,7 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x14_expected_generation\"v\n" +
 	"\x14MoveSequenceResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +
-	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"\x9b\x02\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"\xbe\x02\n" +
 	"\x15ResumeSequenceRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x1d\n" +
 	"\x05after\x18\x02 \x01(\x03B\x020\x01H\x00R\x05after\x88\x01\x01\x12\x1a\n" +
@@ -2867,7 +2876,8 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x13expected_generation\x18\x04 \x01(\x04H\x01R\x12expectedGeneration\x88\x01\x01\x12\x16\n" +
 	"\x06period\x18\x1f \x01(\tR\x06period\x12!\n" +
 	"\fformats_kept\x18  \x01(\bR\vformatsKept\x12\x18\n" +
-	"\aformats\x18! \x03(\tR\aformatsB\b\n" +
+	"\aformats\x18! \x03(\tR\aformats\x12!\n" +
+	"\fforce_format\x18\" \x01(\bR\vforceFormatB\b\n" +
 	"\x06_afterB\x16\n" +
 	"\x14_expected_generation\"x\n" +
 	"\x16ResumeSequenceResponse\x121\n" +

@@ -21,8 +21,8 @@ type resumption struct {
 	margin, skip uint64
 	stopped, all bool
 	file, period string
-	kept         bool
 	formats      []string
+	kept, force  bool
 }
 
 func newResume(a *cli.App) *cobra.Command {
@@ -76,6 +76,7 @@ both.`,
 	cli.AddFlag(cmd, "", "format-was", "", cli.RepeatedValue(&r.formats, "FORMAT", "a format, such as {seq} for decimals", func(s string) bool {
 		return s != "" && utf8.ValidString(s)
 	}), "format that the sequence got after the backup; repeat the flag for several")
+	cmd.Flags().BoolVar(&r.force, "force-format", false, "resume the sequence even if its texts may repeat those of another format")
 	return client(a, cmd, func(ctx context.Context, remote *cli.Remote, out *cli.Printer, args []string) error {
 		requests, err := r.requests(ctx, remote, args)
 		if err != nil {
@@ -116,7 +117,7 @@ func statesFormats(req *snowraftv1.ResumeSequenceRequest) bool {
 func (r *resumption) requests(ctx context.Context, remote *cli.Remote, args []string) ([]*snowraftv1.ResumeSequenceRequest, error) {
 	all, err := r.counts(ctx, remote, args)
 	for _, req := range all {
-		req.FormatsKept, req.Formats = r.kept, r.formats
+		req.FormatsKept, req.Formats, req.ForceFormat = r.kept, r.formats, r.force
 	}
 	return all, err
 }
