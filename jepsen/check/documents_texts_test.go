@@ -1,6 +1,9 @@
 package check
 
-import "testing"
+import (
+	"maps"
+	"testing"
+)
 
 func TestDocumentFloors(t *testing.T) {
 	t.Parallel()
@@ -10,9 +13,7 @@ func TestDocumentFloors(t *testing.T) {
 	}
 	for fact := range enough {
 		v := newVerdict("documents")
-		for other, n := range enough {
-			v.Facts[other] = n
-		}
+		maps.Copy(v.Facts, enough)
 		documentFloors(v)
 		if v.Outcome != Pass {
 			t.Fatalf("%q, want a pass", v.Failures)

@@ -27,7 +27,7 @@ const (
 // requests after too many failed transfers of leadership, see errStuckTransfer in package cluster.
 const stuckTransfer = "a failed leadership transfer blocks Raft"
 
-// slowShutdown is the beginning of the error of a member that was asked to stop and did not within the limit of real time, of which
+// slowShutdown is the beginning of the error of a member that received SIGTERM and did not stop within the limit of real time, of which
 // the machine must have kept a member from a processor for at least slowBy.
 const (
 	slowShutdown  = "the shutdown was not complete after"

@@ -58,12 +58,12 @@ func (s *shop) reconcile(ctx context.Context, sequence string, age time.Duration
 	return len(open) == 0
 }
 
-// reconcileByLoop settles open reservations with the loop of the product's client. It records what the loop was told when the loop has
-// ended: then each outcome is certain, unless the loop failed or was overtaken.
+// reconcileByLoop settles open reservations with the loop of the product's client. It records the decisions after the
+// loop has returned: then each outcome is certain, unless the loop failed or was overtaken.
 func (s *shop) reconcileByLoop(ctx context.Context, sequence string, age time.Duration) (settled bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlesWithin)
 	defer cancel()
-	var told []history.Op
+	var decided []history.Op
 	done, err := s.own.Sequence(sequence).Reconcile(ctx, age, func(_ context.Context, r product.Reservation) (product.Resolution, error) {
 		op := history.Op{
 			ID: s.w.NextOp(), Workload: s.workload, Client: s.client.number, Do: history.DoReconcile, Key: sequence, Period: r.Period.String(),
@@ -81,13 +81,13 @@ func (s *shop) reconcileByLoop(ctx context.Context, sequence string, age time.Du
 			return product.Resolution{}, nil
 		}
 		op.Fate = fate
-		told = append(told, op)
+		decided = append(decided, op)
 		if fate == history.FateConfirmed {
 			return product.Resolution{Fate: product.FateConfirmed}, nil
 		}
 		return product.Resolution{Fate: product.FateVoid, Reason: "no document", NeverCommitted: op.Claim.Never}, nil
 	})
-	for _, op := range told {
+	for _, op := range decided {
 		if op.Return, op.Outcome = history.Now(), history.OK; err != nil || done.Overtaken > 0 {
 			op.Outcome = history.Info
 		}
