@@ -85,14 +85,20 @@ func timelines(o options, rows []row) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		for column, got := range s {
-			x := at(time.Duration(column) * tick)
-			if got.good > 0 {
-				fmt.Fprintf(&b, `<rect x="%.1f" y="%d" width="%.2f" height="%d" fill="#1a7f37" opacity="%.2f"/>`+"\n", x, y+5, tick.Seconds()*scale+0.1, line-10, min(1, float64(got.good)/apps))
+		for from := 0; from < len(s); {
+			until := from + 1
+			for until < len(s) && s[until] == s[from] {
+				until++
 			}
-			if got.twice > 0 {
-				fmt.Fprintf(&b, `<rect x="%.1f" y="%d" width="%.2f" height="%d" fill="#cf222e"/>`+"\n", x, y+2, max(1.5, tick.Seconds()*scale), line-4)
+			x, long := at(time.Duration(from)*tick), time.Duration(until-from)*tick
+			if got := s[from]; got.good > 0 {
+				fmt.Fprintf(&b, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="#1a7f37" opacity="%.2g"/>`+"\n",
+					x, y+5, long.Seconds()*scale+0.1, line-10, min(1, float64(got.good)/apps))
 			}
+			if s[from].twice {
+				fmt.Fprintf(&b, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="#cf222e"/>`+"\n", x, y+2, max(1.5, long.Seconds()*scale), line-4)
+			}
+			from = until
 		}
 	}
 	return canvas(bottom+24, fmt.Sprintf("What callers got under the same faults (seed %d)", seed),

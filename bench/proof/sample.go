@@ -7,8 +7,8 @@ const tick = 500 * time.Millisecond
 
 // A column is what callers got in a tick.
 type column struct {
-	good  int // applications that got numbers
-	twice int // answers with a number that came before
+	good  int  // applications that got numbers
+	twice bool // a number came that came before
 }
 
 // sample returns the columns of a raw file.
@@ -25,7 +25,7 @@ func sample(path string, length time.Duration) ([]column, error) {
 			columns[i].good++
 		}
 		if _, twice := seen[e.text]; twice {
-			columns[i].twice++
+			columns[i].twice = true
 		}
 		seen[e.text] = struct{}{}
 		return nil

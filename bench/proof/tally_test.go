@@ -106,7 +106,7 @@ func TestSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range map[int]column{2: {1, 0}, 3: {}, 5: {1, 1}, 8: {1, 0}, 19: {2, 2}} {
+	for i, want := range map[int]column{2: {1, false}, 3: {}, 5: {1, true}, 8: {1, false}, 19: {2, true}} {
 		if got[i] != want {
 			t.Errorf("column %d is %+v, want %+v", i, got[i], want)
 		}
