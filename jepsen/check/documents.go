@@ -118,7 +118,7 @@ type books struct {
 	decoded  []history.Op
 	latest   map[string]string     // latest period of each sequence
 	jobs     map[jobKey]uint64     // operations that started backfill jobs
-	batches  map[uint64]history.Op // of backfill jobs, keyed by ID
+	batches  map[uint64]history.Op // batches of backfill jobs, keyed by ID
 }
 
 type holdingKey struct {

@@ -42,9 +42,9 @@ func (b *books) judgeTexts() {
 
 // The shares of what happens in the workload are so large that these floors hold with certainty, once there were as many chances.
 const (
-	surelyTexts    = 100 // for a text that is read back, and a late number
-	surelyReserved = 400 // for a void, a reused and a late number
-	surelyCrashes  = 20  // for a number that a reconcile loop settled
+	surelyTexts    = 100 // texts, with one that is read back, and a late number
+	surelyReserved = 400 // numbers, with a void, a reused and a late one
+	surelyCrashes  = 20  // crashes, with a number that a reconcile loop settled
 )
 
 // documentFloors makes the run invalid if too little happened.

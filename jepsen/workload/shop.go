@@ -24,7 +24,7 @@ import (
 type shop struct {
 	*client
 	of  map[*lab.Member]snowraftv1.ReservationServiceClient
-	own *product.Client // for its reconcile loop
+	own *product.Client // has the reconcile loop
 	db  *database
 
 	printed *printed
@@ -32,7 +32,7 @@ type shop struct {
 	mu      sync.Mutex
 	count   int
 	open    []order  // without a document, as far as a process knows
-	periods []string // of invoices, ascending
+	periods []string // periods of invoices, ascending
 }
 
 // work takes an order, or one that was not completed before, and numbers its document. Several processes may work on one order.
