@@ -357,6 +357,7 @@ func TestFieldsOfCommands(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		w := openTown(t, true, "ids:backfill:*", "seq:next:*", "seq:read:*", "seq:admin:*", "ids:issue:*", "worker:lease:*", "cluster:admin", "tokens:admin")
+		until(t, "the observed clock, which decides on open periods, is known", func() bool { return w.leads.server.Member().State().Observed().Load() > 0 })
 		create := snowraftv1.AutoCreate_AUTO_CREATE_STRICT
 		requests, proposed := make(map[protoreflect.FullName]bool), make(map[protoreflect.FullName]bool)
 		c := &clerk{leads: w.leads}
