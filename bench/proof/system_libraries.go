@@ -87,7 +87,7 @@ func javaLibraries(o options) []system {
 		version: func(context.Context) (string, error) { return jarVersion(lib, "cosid-core") },
 		start: func(ctx context.Context, p *play) (func(int) *spec, error) {
 			sentinels, err := startRedis(ctx, p, "")
-			return func(int) *spec { return java(o, "cosid", sentinels) }, err
+			return func(int) *spec { return java(o, "cosid", sentinels, "10", "12") }, err
 		}}
 	return []system{
 		cosid,

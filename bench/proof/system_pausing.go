@@ -13,7 +13,7 @@ func pausingSystems(o options) []system {
 			version: func(context.Context) (string, error) { return jarVersion(jars(o), "cosid-core") },
 			start: func(ctx context.Context, p *play) (func(int) *spec, error) {
 				sentinels, err := startRedis(ctx, p, "")
-				return func(int) *spec { return java(o, "bursts", "cosid-memory", sentinels, machineBits, sequenceBits) }, err
+				return func(int) *spec { return java(o, "bursts", "cosid", sentinels, machineBits, sequenceBits) }, err
 			}}
 	}
 	return []system{

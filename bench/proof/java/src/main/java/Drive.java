@@ -35,16 +35,13 @@ public final class Drive {
 
 	private Drive() {}
 
-	/**
-	 * A generator of CosId whose machine number Redis distributes and guards, put together as cosid-spring-boot-starter does by default
-	 * with IN_MEMORY.
-	 */
-	private static LongSupplier cosid(String[] sentinels, MachineStateStorage states, int machineBits, int sequenceBits) {
+	/** A generator of CosId whose machine number Redis distributes and guards, put together as cosid-spring-boot-starter does by default. */
+	private static LongSupplier cosid(String[] sentinels, int machineBits, int sequenceBits) {
 		LettuceConnectionFactory connections = new LettuceConnectionFactory(new RedisSentinelConfiguration("mymaster", Set.of(sentinels)));
 		connections.afterPropertiesSet();
 		connections.start();
 		MachineIdDistributor distributor = new SpringRedisMachineIdDistributor(
-			new StringRedisTemplate(connections), states, ClockBackwardsSynchronizer.DEFAULT);
+			new StringRedisTemplate(connections), MachineStateStorage.IN_MEMORY, ClockBackwardsSynchronizer.DEFAULT);
 		Duration guarded = Duration.ofMinutes(5);
 		String host;
 		try {
@@ -80,9 +77,7 @@ public final class Drive {
 				TsidFactory factory = new TsidFactory();
 				yield () -> factory.create().toLong();
 			}
-			case "cosid" -> cosid(args[1].split(","), MachineStateStorage.LOCAL,
-				MillisecondSnowflakeId.DEFAULT_MACHINE_BIT, MillisecondSnowflakeId.DEFAULT_SEQUENCE_BIT);
-			case "cosid-memory" -> cosid(args[1].split(","), MachineStateStorage.IN_MEMORY, Integer.parseInt(args[2]), Integer.parseInt(args[3]));
+			case "cosid" -> cosid(args[1].split(","), Integer.parseInt(args[2]), Integer.parseInt(args[3]));
 			case "snowraft" -> {
 				Generator generator = SnowraftClient.connect(args[1].split(",")).generator();
 				yield generator::next;
