@@ -8,8 +8,8 @@ import (
 // everyAway is the other system to which the sequence moves. It issues numbers as long as the sequence is there.
 type everyAway struct {
 	away   bool
-	abroad int64 // its next number
-	last   int64 // its last number; 0 if it issued none
+	abroad int64 // next number there
+	last   int64 // last number issued there; 0 if there is none
 }
 
 // newEveryMove returns a cluster that knows moves.

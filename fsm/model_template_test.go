@@ -303,7 +303,7 @@ func (w *tenants) bury(name string) error {
 		return nil
 	}
 	record, _ := w.sequences.live.Get(name)
-	kept := record.ledger != nil // its numbers must stay explained
+	kept := record.ledger != nil // a ledger explains its numbers
 	if r := w.do(remove(name)); (r.Err != nil) != kept {
 		return violated("delete", "%v", r.Err)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // A sequence that moved to another system issues no number through any protocol, at any member or a gateway, whoever leads, although
-// members hold blocks of it. It goes on beyond the numbers of both systems.
+// members hold blocks of it. It continues beyond the numbers of both systems.
 func TestMovedSequencesRefuseEveryProtocol(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
@@ -113,7 +113,7 @@ func refuseMoved(t *testing.T, conn *grpc.ClientConn, web, redis, name string) {
 		{http.MethodGet, "/v1/sequences:last?sequence=%s", "moved to another system"},
 		{http.MethodGet, "/tinyid/id/nextId?bizType=%s", "moved to another system"},
 		{http.MethodGet, "/tinyid/id/nextSegmentId?bizType=%s", "the sequence is strict"},
-		{http.MethodGet, "/tinyid/id/nextIdSimple?bizType=%s", ""}, // as tinyid fails
+		{http.MethodGet, "/tinyid/id/nextIdSimple?bizType=%s", ""}, // an empty answer, tinyid's failure
 		{http.MethodGet, "/api/segment/get/%s", "status=EXCEPTION"},
 	} {
 		path := fmt.Sprintf(c.path, name)

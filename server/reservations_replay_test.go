@@ -19,7 +19,7 @@ type documents struct {
 	numbers  map[holder]int64                 // number of each reservation
 	fates    map[holder]snowraftv1.NumberFate // fate of the number of each reservation, by the last answer
 	reusable map[holder]bool                  // reservations whose number no transaction can commit
-	settles  map[snowraftv1.NumberFate]int    // how often a claim gave an open number each fate
+	settles  map[snowraftv1.NumberFate]int    // number of claims that gave an open number each fate
 	answers  []*snowraftv1.Claim
 	requests []proto.Message // all that were sent
 }

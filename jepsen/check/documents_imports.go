@@ -25,7 +25,7 @@ type jobKey struct {
 	number uint64
 }
 
-// judgeImports compares the IDs of imported rows with the rows. The times of a layout have a resolution of a millisecond. Uniqueness
+// judgeImports compares the IDs of imported rows with the rows. The times of a layout have a resolution of 1 ms. Uniqueness
 // compares the IDs with each other and with those of live workers.
 func (r *Run) judgeImports(v *Verdict, batches map[uint64]history.Op) error {
 	files, err := history.IDFiles(r.Dir)

@@ -16,10 +16,10 @@ const jobsOnPage = 100
 
 // past is the past of a layout, with its backfill jobs.
 type past struct {
-	Until             string      // end of the past
-	NextJob, Capacity string      // number of the next job, and count of all jobs
-	Closed            bool        // a restore closed the past
-	Full              bool        // no further job can be started
+	Until             string // end of the past
+	NextJob, Capacity string // number of the next job, and count of all jobs
+	Closed            bool   // a restore closed the past
+	Full              bool   // no further job can be started
 	Jobs              []job
 	Commands          []command
 	pager

@@ -99,7 +99,7 @@ func New(cfg Config) (http.Handler, error) {
 
 // endpoint answers the paths of one pattern.
 type endpoint struct {
-	// get and post are "GET " and "POST " with the pattern. The pattern is a path that may end with a name in braces, and may have
+	// get and post are "GET " and "POST " with the pattern. The pattern is a path whose last part may be a name in braces, and may have
 	// another one before. prefix is the path before the first name, and infix the path between both names.
 	get, post, prefix, infix string
 	named                    bool // the pattern ends with a name

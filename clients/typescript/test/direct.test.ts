@@ -85,7 +85,7 @@ test("a member whose connections are all in use is not suspected", async () => {
   assert.equal(new Set(Array.from({ length: 100 }, () => caller.standing.pick([], false).address)).size, 2);
 });
 
-test("a session asks for IDs greater than its last one", async () => {
+test("a session requests IDs greater than its last one", async () => {
   const member = await FakeMember.start({
     "/v1/ids:generate": (body) => {
       const after = BigInt(String(body["after"] ?? 0));

@@ -30,7 +30,7 @@ type Access struct {
 	CAFile, SecretFile string
 }
 
-// connection is the group of the flags of a connection.
+// connection names the group of flags that connect to members.
 const connection = "Connection"
 
 // AddAccessFlags adds the flags of an Access to a client command, and that of a context.

@@ -22,7 +22,7 @@ const ContextFlag = "context"
 
 // Context is a cluster with the credentials for it, under a name of the user's.
 type Context struct {
-	Addr       string `yaml:"addr"` // as --addr takes it
+	Addr       string `yaml:"addr"` // value of --addr
 	Token      string `yaml:"token,omitempty"`
 	CAFile     string `yaml:"ca-file,omitempty"`
 	SecretFile string `yaml:"secret-file,omitempty"`
