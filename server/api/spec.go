@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -182,7 +183,7 @@ func checkBlocks(spec *commandv1.SequenceSpec, before map[string]uint64) error {
 		return nil
 	}
 	usual := map[string]uint64{
-		"block_duration_ms": uint64(limits.DefaultBlockDuration.Milliseconds()), "min_block": limits.DefaultMinBlock, "max_block": limits.DefaultMaxBlock,
+		"block_duration_ms": uint64(limits.DefaultBlockDuration / time.Millisecond), "min_block": limits.DefaultMinBlock, "max_block": limits.DefaultMaxBlock,
 	}
 	now := blocksOf(spec)
 	for _, field := range slices.Sorted(maps.Keys(now)) {
