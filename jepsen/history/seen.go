@@ -58,7 +58,7 @@ func (j *Journal) see(op *Op) {
 	}
 	switch op.Do {
 	case DoJob:
-		j.jobs[op.Key] = max(j.jobs[op.Key], int64(op.Job)) //nolint:gosec // G115: a worker of a layout
+		j.jobs[op.Key] = max(j.jobs[op.Key], int64(op.Job))
 		return
 	case DoNext, DoIncr, DoBlock, DoText, DoReserve, DoTake:
 	case DoRead:

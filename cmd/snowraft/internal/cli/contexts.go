@@ -47,7 +47,7 @@ func (a *App) Contexts() (*Contexts, error) {
 	}
 	dir, err := a.ConfigDir()
 	if err != nil {
-		return c, nil //nolint:nilerr // without a home directory there are no contexts
+		return c, nil // without a home directory there are no contexts
 	}
 	c.path = filepath.Join(dir, "snowraft", "contexts.yaml")
 	f, err := os.Open(c.path)
