@@ -117,7 +117,7 @@ func TestSequencesAreManaged(t *testing.T) {
 			}
 			before = info
 		}
-		info, err := cl.UpdateSequence(t.Context(), "changing", client.SequenceUpdate{Reset: new(sequence.ResetDaily), Format: new("{date:yyyyMMdd}{seq}"), Description: new("")})
+		info, err := cl.UpdateSequence(t.Context(), "changing", client.SequenceUpdate{Reset: new(sequence.ResetDaily), Format: new("B{date:yyyyMMdd}-{seq}"), Description: new("")})
 		if err != nil || info.Reset != sequence.ResetDaily || info.Description != "" {
 			t.Errorf("%+v, %v", info, err)
 		}
