@@ -173,11 +173,15 @@ func nanoseconds(t *testing.T, text string) time.Time {
 	return time.Unix(0, n)
 }
 
+// busy is how far IDs may be ahead of the clock, for tests of the end of a window. The command is killed that much earlier, so these
+// tests pass on a machine that keeps the process that kills it waiting for a processor for as long.
+const busy = "2s"
+
 // If the wrapper is stopped, the guard ends the command before its window ends.
 func TestGuardEndsTheCommandOfAStoppedWrapper(t *testing.T) {
 	t.Parallel()
 	m := startMember(t)
-	w := m.wrap(t, clock, "--weak-containment")
+	w := m.wrap(t, clock, "--weak-containment", "--ahead", busy)
 	w.begin(t)
 	_ = w.Process.Signal(unix.SIGSTOP)
 	stopped := time.Now()
@@ -190,7 +194,7 @@ func TestGuardEndsTheCommandOfAStoppedWrapper(t *testing.T) {
 func TestWrapperEndsTheCommandOfAStoppedGuard(t *testing.T) {
 	t.Parallel()
 	m := startMember(t)
-	w := m.wrap(t, clock, "--weak-containment")
+	w := m.wrap(t, clock, "--weak-containment", "--ahead", busy)
 	w.begin(t)
 	for _, guard := range children(t, w.Process.Pid) {
 		_ = unix.Kill(guard, unix.SIGSTOP)
