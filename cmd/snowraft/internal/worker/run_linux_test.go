@@ -173,7 +173,7 @@ func nanoseconds(t *testing.T, text string) time.Time {
 	return time.Unix(0, n)
 }
 
-// busy is how far IDs may be ahead of the clock, for tests of the end of a window. The command is killed that much earlier, so these
+// busy is the time by which IDs may be ahead of the clock, in tests of the end of a window. The command is killed that much earlier, so these
 // tests pass on a machine that keeps the process that kills it waiting for a processor for as long.
 const busy = "2s"
 
