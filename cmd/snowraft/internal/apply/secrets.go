@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,7 +33,7 @@ func (s *secrets) refusal(token string, dry bool) string {
 
 // reserved is a file that has no secret yet. It has another name until the secret is on disk.
 type reserved struct {
-	*os.File
+	cli.NewFile
 	path string
 }
 
@@ -47,7 +46,7 @@ func (s *secrets) reserve(token string) (*reserved, error) {
 	if err != nil {
 		return nil, s.unwritable(err)
 	}
-	file, err := os.CreateTemp(s.dir, ".token-") // mode 0600
+	file, err := cli.CreateNewFile(s.dir, ".token-")
 	if err != nil {
 		return nil, s.unwritable(err)
 	}
@@ -60,10 +59,7 @@ func (s *secrets) unwritable(err error) error {
 
 // keep writes the secret and gives the file its name.
 func (r *reserved) keep(secret string) error {
-	_, err := r.WriteString(secret + "\n")
-	if err = cmp.Or(err, r.Sync(), r.Close()); err == nil {
-		err = os.Link(r.Name(), r.path)
-	}
+	err := r.Keep(r.path, secret+"\n")
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%q: the file exists", r.path)
 	}
@@ -71,10 +67,4 @@ func (r *reserved) keep(secret string) error {
 		return fmt.Errorf("%q: cannot be written (%w)", r.path, cli.Innermost(err))
 	}
 	return nil
-}
-
-// discard removes the file under its first name.
-func (r *reserved) discard() {
-	_ = r.Close() // may be closed already
-	_ = os.Remove(r.Name())
 }

@@ -96,7 +96,7 @@ func (k tokens) create(ctx context.Context, m *snowraftv1.Token) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	defer reserved.discard()
+	defer reserved.Discard()
 	resp, err := k.Tokens.CreateToken(ctx, &snowraftv1.CreateTokenRequest{Token: m})
 	if err != nil {
 		return nil, err

@@ -113,7 +113,7 @@ func TestTokenWithoutAFileIsDeleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.discard()
+	defer r.Discard()
 	if err := os.WriteFile(s.path("app"), nil, 0o600); err != nil { // another process is faster
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,16 +72,12 @@ func writeNew(path, content string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return existing(path)
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".") // mode 0600
+	file, err := cli.CreateNewFile(filepath.Dir(path), "."+filepath.Base(path)+".")
 	if err != nil {
 		return unwritable(path, err)
 	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	_, err = file.WriteString(content)
-	if err = cmp.Or(err, file.Sync(), file.Close()); err != nil {
-		return unwritable(path, err)
-	}
-	if err := os.Link(file.Name(), path); errors.Is(err, fs.ErrExist) {
+	defer file.Discard()
+	if err := file.Keep(path, content); errors.Is(err, fs.ErrExist) {
 		return existing(path)
 	} else if err != nil {
 		return unwritable(path, err)
