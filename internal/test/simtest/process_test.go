@@ -36,7 +36,7 @@ type process struct {
 
 	issued  atomic.Int64 // time of the last issue, Unix ns
 	last    atomic.Uint64
-	refused atomic.Pointer[error]
+	refused atomic.Pointer[refusal]
 
 	counting       atomic.Bool // clients of sequences run
 	clients        sync.WaitGroup
@@ -172,7 +172,7 @@ func (p *process) issue(count uint32, after uint64) error {
 		p.last.Store(r.First + uint64(r.Count-1)*r.Step)
 	}
 	if err != nil {
-		p.refused.Store(&err)
+		p.refused.Store(&refusal{err: err, at: time.Now()})
 		p.audit.refuse()
 		if !expected(err) && !(errors.Is(err, allocator.ErrInvalidArgument) && ofWrongClock(floor)) {
 			p.audit.fault("%s refused with an unexpected error: %v", p.name, err)
@@ -199,10 +199,19 @@ func expected(err error) bool {
 		errors.Is(err, allocator.ErrClosed) || errors.Is(err, member.ErrNoLeader) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// lastError returns the last refusal.
-func (p *process) lastError() error {
-	if err := p.refused.Load(); err != nil {
-		return *err
-	}
-	return nil
+// refusal is a request that was refused.
+type refusal struct {
+	err error
+	at  time.Time
 }
+
+// lastRefusal returns the last refusal. It has no error before the first.
+func (p *process) lastRefusal() refusal {
+	if r := p.refused.Load(); r != nil {
+		return *r
+	}
+	return refusal{}
+}
+
+// lastError returns the error of the last refusal.
+func (p *process) lastError() error { return p.lastRefusal().err }
