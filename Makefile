@@ -70,7 +70,7 @@ proof-document: ## Write the table and the pictures of docs/proof.md from the ru
 
 .PHONY: proof-check
 proof-check: proof-clients ## Check that the proof counts a planted bug of Snowraft, Redis and a library (root, Debian's redis-server)
-	go -C bench test -count=1 -timeout 20m -tags root -parallel 4 -run '^TestBugIsCounted$$' $(TESTFLAGS) ./proof
+	go -C bench test -count=1 -timeout 20m -tags proof -parallel 4 -run '^TestBugIsCounted$$' $(TESTFLAGS) ./proof
 
 ##@ Release
 
@@ -286,7 +286,7 @@ rules: ## Check and test the alerting rules (Debian's prometheus)
 .PHONY: lint
 lint: bin/golangci-lint ## Lint, with all that build tags add, and count wording to avoid
 	@internal/tools/style.sh
-	bin/golangci-lint run --build-tags browser,databases,examples,foreign,install,mutants,packages,process,prometheus,redisclients,root
+	bin/golangci-lint run --build-tags browser,databases,examples,foreign,install,mutants,packages,process,prometheus,proof,redisclients,root
 
 .PHONY: fmt
 fmt: bin/golangci-lint bin/.protos ## Format the Go code and the protos

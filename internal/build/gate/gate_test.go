@@ -244,6 +244,31 @@ func TestRunnerCountsChecks(t *testing.T) {
 	}
 }
 
+// One part of each lane runs at a time. Parts that wait also run in the place of lanes that are empty. Each of these jobs waits for
+// those that must run beside it.
+func TestRunnerUsesLanes(t *testing.T) {
+	together := func(name string, others ...string) job {
+		script := "touch " + name
+		for _, o := range others {
+			script += "; until [ -e " + o + " ]; do sleep 0.01; done"
+		}
+		return job{part: part{name: name}, commands: []command{program("sh", "-ec", script)}}
+	}
+	in := func(l lane, j job) job {
+		j.part.lane = l
+		return j
+	}
+	holds := job{part: part{name: "holds", lane: packs}, commands: []command{program("sh", "-ec", "mkdir held; [ -e first ]; rmdir held")}}
+	r := &runner{root: t.TempDir(), env: os.Environ(), out: io.Discard}
+	if err := r.all(t.Context(), []job{
+		in(computes, together("a", "b", "c")), in(packs, together("b", "a", "c")), holds, holds,
+		in(waits, together("c", "a", "b")), in(waits, together("d", "e", "f")), in(waits, together("e", "d", "f")), in(waits, together("f", "d", "e")),
+		in(alone, together("first")),
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
 // The nightly run does not repeat a part that passed at the same commit.
 func TestNightlyContinues(t *testing.T) {
 	dir := t.TempDir()

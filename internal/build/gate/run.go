@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// runner runs first the jobs that must be alone, one after the other. It then runs those that use the processors, two at a
-// time, while others usually wait. A job that fails does not stop the next.
+// runner runs first the jobs that must be alone, one after the other. Three workers then take the jobs of a lane each, and those
+// that wait after that. A job that fails does not stop the next.
 type runner struct {
 	root string
 	env  []string
@@ -56,30 +56,32 @@ func (v verdict) String() string {
 func (r *runner) all(ctx context.Context, jobs []job) error {
 	began := time.Now()
 	verdicts, errs := make([]verdict, len(jobs)), make([]error, len(jobs))
-	run := func(lanes *sync.WaitGroup, l lane, workers int) {
-		queue := make(chan int, len(jobs))
+	queues := map[lane]chan int{}
+	for _, l := range []lane{alone, computes, waits, packs} {
+		queues[l] = make(chan int, len(jobs))
 		for i, j := range jobs {
 			if j.part.lane == l {
-				queue <- i
+				queues[l] <- i
 			}
 		}
-		close(queue)
-		for range workers {
-			lanes.Go(func() {
-				for i := range queue {
-					if ctx.Err() == nil {
-						verdicts[i], errs[i] = r.once(ctx, jobs[i])
-					}
-				}
-			})
+		close(queues[l])
+	}
+	work := func(l lane) {
+		for i := range queues[l] {
+			if ctx.Err() == nil {
+				verdicts[i], errs[i] = r.once(ctx, jobs[i])
+			}
 		}
 	}
-	var lanes sync.WaitGroup
-	run(&lanes, alone, 1)
-	lanes.Wait()
-	run(&lanes, computes, 2) // the end of one job leaves a processor to the next
-	run(&lanes, waits, 1)
-	lanes.Wait()
+	work(alone)
+	var workers sync.WaitGroup
+	for _, l := range []lane{computes, packs, waits} {
+		workers.Go(func() {
+			work(l)
+			work(waits)
+		})
+	}
+	workers.Wait()
 	if err := errors.Join(errors.Join(errs...), ctx.Err()); err != nil {
 		return err
 	}

@@ -127,6 +127,11 @@ var table = []part{
 		},
 	},
 	{
+		name: "root", lane: waits, turn: 3,
+		paths: []string{"internal/build/image/", "internal/slots/", "internal/test/siegetest/", "server/conn/", "jepsen/disk/", "jepsen/network/", "jepsen/sandbox/", "jepsen/skew/"},
+		full:  each(tests("make", "root", "TESTFLAGS=-json")),
+	},
+	{
 		name: "siege", lane: waits, turn: 6,
 		gate: each(program("go", "run", "./jepsen", "siege", "--secure", "--duration", "40s", "--least", "50")),
 		full: each(makes("chaos-siege", "CHAOSFLAGS=--secure")),
@@ -160,7 +165,7 @@ var table = []part{
 		full:  each(tests("make", "redis-clients", "TESTFLAGS=-json")),
 	},
 	{
-		name: "examples", lane: waits, turn: 3, paths: []string{"examples/", "clients/", "internal/test/processtest/examples_test.go"},
+		name: "examples", lane: packs, turn: 3, paths: []string{"examples/", "clients/", "internal/test/processtest/examples_test.go"},
 		full: each(tests("make", "examples", "TESTFLAGS=-json")),
 	},
 	{
@@ -179,31 +184,26 @@ var table = []part{
 		full:  each(whole(tests("make", "foreign", "TESTFLAGS=-json"))),
 	},
 	{
-		name: "clients", lane: waits, turn: clientsTurn,
+		name: "clients", lane: packs, turn: clientsTurn,
 		paths: []string{"clients/", "conformance/", "proto/", "server/web/", "server/frontend/"},
 		gate:  clientsOfSlice,
 		full:  each(makes("conformance", wholeConformance)),
 	},
 	{
-		name: "bench-clients", lane: waits, turn: 6, paths: []string{"bench/", "clients/"}, // packs the clients
+		name: "bench-clients", lane: packs, turn: 6, paths: []string{"bench/", "clients/"}, // packs the clients
 		full: each(makes("bench-clients-check")),
 	},
 	{
-		name: "proof", lane: waits, turn: 4, paths: []string{"bench/proof/"},
+		name: "proof", lane: packs, turn: 4, paths: []string{"bench/proof/"},
 		full: each(tests("make", "proof-check", "TESTFLAGS=-json")),
 	},
 	{
-		name: "frameworks", lane: waits, turn: 8, paths: []string{"clients/"},
+		name: "frameworks", lane: packs, turn: 8, paths: []string{"clients/"},
 		full: each(makes("frameworks")),
 	},
 	{
 		name: "packages", lane: waits, turn: 2, paths: []string{"deploy/linux/"},
 		full: each(tests("make", "packages-test", "TESTFLAGS=-json")),
-	},
-	{
-		name: "root", lane: waits, turn: 3,
-		paths: []string{"internal/build/image/", "internal/slots/", "internal/test/siegetest/", "server/conn/", "jepsen/disk/", "jepsen/network/", "jepsen/sandbox/", "jepsen/skew/"},
-		full:  each(tests("make", "root", "TESTFLAGS=-json")),
 	},
 }
 

@@ -1,4 +1,4 @@
-//go:build root && linux
+//go:build proof && linux
 
 package main
 
