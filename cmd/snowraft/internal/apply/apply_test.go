@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -269,5 +270,41 @@ func TestPrune(t *testing.T) {
 	c.take("t/x", 1)
 	if stdout := c.export(); strings.Contains(stdout, "sequences:") || strings.Contains(stdout, "u/*") {
 		t.Errorf("left:\n%s", stdout)
+	}
+}
+
+// listless are sequences of a cluster that has too many of them to list.
+type listless struct {
+	sequences
+	lists *int
+}
+
+func (l listless) list(ctx context.Context) ([]*snowraftv1.Sequence, error) {
+	*l.lists++
+	return l.sequences.list(ctx)
+}
+
+// A run reads the sequences that the file names. Only --prune lists those of the cluster.
+func TestOnlyPruneListsSequences(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, false)
+	c.applied("sequences: {a: {start: 1}, b: {start: 1}, c: {start: 1}}", "created: 3, changed: 0, deleted: 0, unchanged: 0")
+	f := &file{objects: map[string][]object{"sequences": {
+		{name: "a", given: map[string]string{startKey: "1"}},
+		{name: "new", given: map[string]string{startKey: "1"}},
+		{name: "b", given: map[string]string{startKey: "1", "description": "changed"}},
+	}}}
+	for _, prune := range []bool{false, true} {
+		lists, p := 0, &planner{file: f, cluster: c.ClusterID(), prune: prune}
+		if err := plan(t.Context(), p, listless{sequences{c.remote}, &lists}); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, change := range append(p.changes, p.deletions...) {
+			got += marks[change.Action] + change.Name + " "
+		}
+		if want := map[bool]string{false: "+new ~b ", true: "+new ~b -c "}[prune]; got != want || p.unchanged != 1 || (lists > 0) != prune {
+			t.Errorf("prune %t: %q, unchanged: %d, after %d lists; want %q", prune, got, p.unchanged, lists, want)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package apply
 import (
 	"context"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // kind is a kind of named objects, with messages M of the API.
@@ -13,6 +15,8 @@ type kind[M any] interface {
 	name(m M) string
 	// list returns the objects of the cluster that the file can have. The state of the answering member may be behind.
 	list(ctx context.Context) ([]M, error)
+	// numerous reports whether a cluster may have many more objects than a file, so that only --prune lists them all.
+	numerous() bool
 	// find returns an object as the leader knows it.
 	find(ctx context.Context, name string) (M, error)
 	// complete returns the settings that a new object has, of those in the file and defaults. m has the former.
@@ -42,26 +46,21 @@ func plan[M any](ctx context.Context, p *planner, k kind[M]) error {
 	if !ok {
 		return nil
 	}
-	all, err := k.list(ctx)
+	var all []M
+	if p.prune || !k.numerous() {
+		var err error
+		if all, err = k.list(ctx); err != nil {
+			return err
+		}
+	}
+	known, err := look(ctx, k, given, all)
 	if err != nil {
 		return err
 	}
-	known := make(map[string]M, len(all))
-	for _, m := range all {
-		known[k.name(m)] = m
-	}
 	named := make(map[string]bool, len(given))
-	for _, o := range given {
+	for i, o := range given {
 		named[o.name] = true
-		was, exists := known[o.name]
-		if !exists { // unless the member that answered is behind
-			if was, err = k.find(ctx, o.name); err == nil {
-				exists = true
-			} else if !unknown(err) {
-				return err
-			}
-		}
-		compare(p, k, o, was, exists)
+		compare(p, k, o, known[i].m, known[i].exists)
 	}
 	if !p.prune {
 		return nil
@@ -75,6 +74,42 @@ func plan[M any](ctx context.Context, p *planner, k kind[M]) error {
 		}
 	}
 	return nil
+}
+
+// lookups is the number of objects that are looked up at the same time.
+const lookups = 32
+
+// found is an object of the cluster, if it exists there.
+type found[M any] struct {
+	m      M
+	exists bool
+}
+
+// look returns the object of each name in a file. It asks the leader for the names that listed lacks, because the member that
+// listed may be behind.
+func look[M any](ctx context.Context, k kind[M], given []object, listed []M) ([]found[M], error) {
+	known := make(map[string]M, len(listed))
+	for _, m := range listed {
+		known[k.name(m)] = m
+	}
+	all := make([]found[M], len(given))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(lookups)
+	for i, o := range given {
+		if m, exists := known[o.name]; exists {
+			all[i] = found[M]{m, true}
+			continue
+		}
+		group.Go(func() error {
+			m, err := k.find(ctx, o.name)
+			if unknown(err) {
+				return nil
+			}
+			all[i] = found[M]{m, true}
+			return err
+		})
+	}
+	return all, group.Wait()
 }
 
 // compare adds the change that an object of the file needs, if any.

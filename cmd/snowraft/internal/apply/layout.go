@@ -62,6 +62,7 @@ type layouts struct{ *cli.Remote }
 
 func (layouts) settings() []setting[*snowraftv1.Layout] { return layoutSettings }
 func (layouts) fresh(name string) *snowraftv1.Layout    { return &snowraftv1.Layout{Name: name} }
+func (layouts) numerous() bool                          { return false }
 func (layouts) name(m *snowraftv1.Layout) string        { return m.GetName() }
 func (layouts) kept(*snowraftv1.Layout) bool            { return true }
 func (layouts) omitted(m *snowraftv1.Layout) bool       { return m.GetName() == snowflake.Default().Name() }

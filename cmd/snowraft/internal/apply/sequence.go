@@ -43,6 +43,7 @@ type sequences struct{ *cli.Remote }
 
 func (sequences) settings() []setting[*snowraftv1.Sequence] { return sequenceSettings }
 func (sequences) fresh(name string) *snowraftv1.Sequence    { return &snowraftv1.Sequence{Name: name} }
+func (sequences) numerous() bool                            { return true }
 func (sequences) name(m *snowraftv1.Sequence) string        { return m.GetName() }
 func (sequences) kept(m *snowraftv1.Sequence) bool          { return m.GetTemplate() != "" }
 func (sequences) omitted(m *snowraftv1.Sequence) bool       { return m.GetTemplate() != "" }

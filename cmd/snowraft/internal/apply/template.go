@@ -24,6 +24,7 @@ var templateSettings = append(cli.Map(func(s setting[*snowraftv1.Sequence]) sett
 type templates struct{ *cli.Remote }
 
 func (templates) settings() []setting[*snowraftv1.Template] { return templateSettings }
+func (templates) numerous() bool                            { return false }
 func (templates) name(m *snowraftv1.Template) string        { return m.GetPattern() }
 func (templates) kept(*snowraftv1.Template) bool            { return false }
 func (templates) omitted(*snowraftv1.Template) bool         { return false }

@@ -40,6 +40,7 @@ type tokens struct {
 
 func (tokens) settings() []setting[*snowraftv1.Token] { return tokenSettings }
 func (tokens) fresh(name string) *snowraftv1.Token    { return &snowraftv1.Token{Name: name} }
+func (tokens) numerous() bool                         { return false }
 func (tokens) name(m *snowraftv1.Token) string        { return m.GetName() }
 
 // kept keeps the token with which this command runs, which could delete nothing after it.
