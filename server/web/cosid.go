@@ -54,11 +54,7 @@ func noSegments(r *http.Request) error {
 // issued the numbers at the beginning of a new sequence. A sequence whose segments the client could not use is refused here, when a
 // program starts, and not only at its first ID.
 func (h *handler) createDistributor(w http.ResponseWriter, r *http.Request, parts []string) error {
-	name, err := cosidSequence(r, parts)
-	if err != nil {
-		return err
-	}
-	step, err := cosidParameter(r, "step", 1, limits.MaxBlock)
+	name, step, err := cosidRequest(r, parts)
 	if err != nil {
 		return err
 	}
@@ -113,11 +109,7 @@ func checkCosID(s *snowraftv1.Sequence, offset, step int64) error {
 // nextMaxID takes a block, and answers with its last number. The client issues that number and the step - 1 numbers before it, whatever
 // was granted, so only a whole block with the increment 1 fits.
 func (h *handler) nextMaxID(w http.ResponseWriter, r *http.Request, parts []string) error {
-	name, err := cosidSequence(r, parts)
-	if err != nil {
-		return err
-	}
-	step, err := cosidParameter(r, "step", 1, limits.MaxBlock)
+	name, step, err := cosidRequest(r, parts)
 	if err != nil {
 		return err
 	}
@@ -159,6 +151,15 @@ func lastOfSegment(b *snowraftv1.Block, step uint64) (int64, error) {
 }
 
 func cosidUnfit(why string) error { return unfit("CosId", why, "use another sequence") }
+
+// cosidRequest returns the sequence that a request names, and the number of numbers of its segments.
+func cosidRequest(r *http.Request, parts []string) (name string, step int64, err error) {
+	if name, err = cosidSequence(r, parts); err != nil {
+		return "", 0, err
+	}
+	step, err = cosidParameter(r, "step", 1, limits.MaxBlock)
+	return name, step, err
+}
 
 // cosidSequence returns the name of the sequence of a path: the namespace, a point and the name, as in CosId's stores.
 func cosidSequence(r *http.Request, parts []string) (string, error) {
