@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -72,7 +74,30 @@ func generatorIssues(_ context.Context, p *player) error {
 	if len(more) < 200_000 {
 		return fmt.Errorf("%d IDs, want 200000", len(more))
 	}
-	return distinct(all, more)
+	return errors.Join(distinct(all, more), p.floors(all[len(all)-1], "lanes", "g"))
+}
+
+// floors takes an ID of each generator in turn, greater than the one before, and then floors that no process can have issued.
+func (p *player) floors(floor uint64, generators ...string) error {
+	for range 20 {
+		for _, name := range generators {
+			next, err := p.take("next", args{"generator": name, "after": strconv.FormatUint(floor, 10)}, 1)
+			if err != nil {
+				return err
+			}
+			if next[0] <= floor {
+				return fmt.Errorf("ID %d of %s after %d", next[0], name, floor)
+			}
+			floor = next[0]
+		}
+	}
+	for _, after := range []uint64{math.MaxInt64, floor + 1<<40} {
+		with := args{"generator": generators[0], "count": 1, "after": strconv.FormatUint(after, 10)}
+		if _, err := p.refused("next", with, "INVALID_ARGUMENT"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // killed kills a member, and restarts it, while a client requests IDs and a generator issues them.

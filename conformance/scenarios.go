@@ -5,7 +5,7 @@ var scenarios = []scenario{
 	{name: "operations", about: "every operation", play: operations},
 	{name: "reservations", about: "every number of a gapless sequence is accounted for: answers are lost, and a member is killed", disturbs: true, play: reserves},
 	{name: "errors", about: "errors carry the reason, and whether to repeat", play: refusals},
-	{name: "generator", about: "the generator issues unique, ascending IDs", feature: "generator", play: generatorIssues},
+	{name: "generator", about: "the generator issues unique, ascending IDs, also above an ID of another process", feature: "generator", play: generatorIssues},
 	{name: "decode", about: "decodes and encodes IDs offline", feature: "offline", play: decodes},
 	{name: "together", about: "all clients at once, with several processes each: no ID twice", together: together},
 	{name: "killed", about: "continues while a member is killed and restarted", disturbs: true, play: killed},

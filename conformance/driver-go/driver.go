@@ -343,7 +343,7 @@ func (d *driver) next(ctx context.Context, a params) (any, error) {
 	}
 	var all []int64
 	for range a.Count {
-		id, err := g.Next(ctx)
+		id, err := g.NextAfter(ctx, a.After)
 		if err != nil {
 			return nil, partly{err, texts(all)}
 		}

@@ -111,10 +111,10 @@ class Operations:
 
     def op_next(self, args: dict[str, Any]) -> Any:
         generator = self._generators.get(args["generator"])
-        ids: list[str] = []
+        after, ids = int(args.get("after", "0")), []
         try:
             for _ in range(args["count"]):
-                ids.append(str(self._in_loop(generator.next)))
+                ids.append(str(self._in_loop(lambda: generator.next(after))))
         except SnowraftError as e:
             raise Failure({"ids": ids, "error": failure(e)}) from None
         return {"ids": ids}

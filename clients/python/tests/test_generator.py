@@ -300,6 +300,16 @@ def test_impossible_grants_are_ignored(cluster: Cluster) -> None:
         generator.next()
 
 
+@pytest.mark.parametrize("worker", ["1024", "x"])
+def test_an_impossible_grant_may_have_had_an_effect(cluster: Cluster, worker: str) -> None:
+    cluster.replies = [(200, {"grant": cluster.grant(1, 0, 1) | {"worker": worker}})] * 1000
+    client, generator = open_generator(cluster)
+    with client:
+        while not (lanes := generator.lanes()) or not (error := lanes[0].problem) or error.reason == "WINDOW_ENDED":
+            time.sleep(0.001)
+        assert (error.reason, error.unknown, error.retry) == ("INTERNAL", True, False)
+
+
 def test_event_loop_is_never_blocked(cluster: Cluster) -> None:
     cluster.replies = ["late"]
     client, generator = open_generator(cluster)

@@ -117,7 +117,7 @@ export const ops = {
   },
   next: async (args) => {
     const { generator, waits } = find(generators, args.generator);
-    const { items, failed } = await collect(args.count, () => nextOf(generator, waits));
+    const { items, failed } = await collect(args.count, () => nextOf(generator, waits, big(args.after)));
     return { ids: items.map(String), failed };
   },
   status: (args) => {
@@ -245,12 +245,12 @@ async function windows(generator, args) {
 }
 
 /** nextOf returns the next ID. With the system's clock, it waits for the next tick; an injected clock stands still. */
-function nextOf(generator, waits) {
+function nextOf(generator, waits, after) {
   try {
-    return generator.next();
+    return generator.next(after);
   } catch (error) {
     if (waits && error.reason === "WAIT") {
-      return generator.nextAsync();
+      return generator.nextAsync({ after });
     }
     throw error;
   }

@@ -77,6 +77,13 @@ export function checkNames(options: object, known: readonly string[]): void {
   }
 }
 
+/** checkAfter throws unless after is an ID, or 0 for none. */
+export function checkAfter(after: bigint): void {
+  if (after < 0n || BigInt.asIntN(64, after) !== after) {
+    throw invalid(`after ${after}: expected an ID or 0`);
+  }
+}
+
 /** checkCount throws unless n is 1 to most. what names the counted things. */
 export function checkCount(n: number, most: number, what: string): void {
   if (!Number.isInteger(n) || n < 1 || n > most) {

@@ -1,16 +1,17 @@
 import { performance } from "node:perf_hooks";
 import type { Caller, CallOptions } from "./caller.js";
-import { systemClock, type Clock } from "./clock.js";
+import { systemClock, type Clock, type Reading } from "./clock.js";
 import { runClockCheck } from "./clock_check.js";
-import { checkCount, checkNames, closedError, invalid, own, SnowraftError } from "./errors.js";
+import { checkAfter, checkCount, checkNames, closedError, invalid, own, SnowraftError } from "./errors.js";
 import type { EventSink } from "./events.js";
 import { MemberGranter, type Granter } from "./granter.js";
 import { Lane, type Outlook } from "./lane.js";
 import { layoutOf, type Layout } from "./layout.js";
+import { aheadMs } from "./lease.js";
 import { osRandom } from "./random.js";
 import { hostName, thisProcess } from "./process.js";
 import { rules } from "./rules.js";
-import { setBack, unexpected, windowEnded } from "./refusals.js";
+import { setBack, unexpected, unreachable, windowEnded } from "./refusals.js";
 import { Bell, sleep, timeoutOf, within } from "./wait.js";
 import { Watch } from "./watch.js";
 import { object } from "./wire.js";
@@ -28,6 +29,12 @@ export interface GeneratorOptions {
   lanes?: number | undefined;
   /** Source of time, for tests. */
   clock?: Clock | undefined;
+}
+
+/** FloorOptions are the options of a call that waits for IDs of a generator. */
+export interface FloorOptions extends CallOptions {
+  /** Each ID is greater than this one, which any process may have issued; 0, the default, is none. */
+  after?: bigint | undefined;
 }
 
 /** LaneStatus is the state of a lane of a generator. */
@@ -172,25 +179,27 @@ export class Generator {
    * Returns one ID, from memory. It never awaits: if the clock has to reach the next tick, it reads the clock repeatedly for at
    * most 5 ms.
    *
+   * @param after a floor: the ID is greater than this one, which any process may have issued. 0 is none.
+   *
    * Throws a SnowraftError: WAIT if the clock has to run for longer, with retryAfterMs; WINDOW_ENDED without a window;
    * CLOCK_BEHIND and CLOCK_SKEW while the clock of this machine is wrong; WORKERS_EXHAUSTED, TIME_EXHAUSTED, UNKNOWN_LAYOUT,
-   * PERMISSION_DENIED, SET_BACK and CLOSED.
+   * PERMISSION_DENIED, SET_BACK and CLOSED; INVALID_ARGUMENT for a floor that no process can have issued.
    */
-  next(): bigint {
+  next(after?: bigint): bigint {
     const wall = this.#wall();
-    if (wall <= this.#watch.ceiling && wall >= this.#watch.floor) {
+    if (after === undefined && wall <= this.#watch.ceiling && wall >= this.#watch.floor) {
       const id = this.#lanes[this.#at]?.lease?.take(wall);
       if (id !== undefined) {
         return id;
       }
     }
-    return this.#nextSlowly();
+    return this.#nextSlowly(floorOf(after));
   }
 
-  #nextSlowly(): bigint {
+  #nextSlowly(after: bigint | undefined): bigint {
     const began = performance.now();
     for (;;) {
-      const result = this.#try();
+      const result = this.#try(after);
       if (typeof result === "bigint") {
         return result;
       }
@@ -205,8 +214,8 @@ export class Generator {
     }
   }
 
-  /** Takes one ID of any lane, or returns what to expect. */
-  #try(): bigint | Outlook {
+  /** Takes one ID of any lane, greater than after, or returns what to expect. */
+  #try(after: bigint | undefined): bigint | Outlook {
     if (this.#over) {
       return { error: this.#closing === undefined ? setBack() : closedError(), grant: false, inMs: 0 };
     }
@@ -220,13 +229,36 @@ export class Generator {
       return { error: wrong, grant: false, inMs: 0 };
     }
     for (let k = 0; k < this.#lanes.length; k++) {
-      const id = this.#lanes[this.#at]?.lease?.take(now.wall);
+      const id = this.#lanes[this.#at]?.lease?.take(now.wall, after);
       if (id !== undefined) {
         return id;
       }
       this.#at = (this.#at + 1) % this.#lanes.length;
     }
-    return this.#lanes.map((lane) => lane.outlook(now)).reduce(better);
+    if (after !== undefined) {
+      const error = this.#unissued(after, now);
+      if (error !== undefined) {
+        return { error, grant: false, inMs: 0 };
+      }
+    }
+    return this.#lanes.map((lane) => lane.outlook(now, after)).reduce(better);
+  }
+
+  /** Returns the error of a floor that no process can have issued; undefined if one can. */
+  #unissued(after: bigint, now: Reading): SnowraftError | undefined {
+    const layout = this.#layout as Layout;
+    if (after >> BigInt(layout.bits) !== 0n) {
+      return unreachable(layout, after);
+    }
+    const { limits, observed } = this.#watch;
+    const tick = Number(layout.decode(after).tick);
+    const at = layout.epochAtMs + tick * layout.unitMs;
+    const limit = limits.waitThresholdMs + limits.maxOffsetMs + aheadMs;
+    const ticks = tick - Math.floor((now.wall - layout.epochAtMs) / layout.unitMs);
+    if (at - Math.max(now.wall, observed) <= limit || ticks <= 1 + Math.floor(aheadMs / layout.unitMs)) {
+      return undefined;
+    }
+    return invalid(`after ${after} is ${at - now.wall} ms ahead of this clock, limit ${limit} ms; send an ID that was issued`);
   }
 
   /** Returns what to expect before the cluster has returned the layout. */
@@ -256,10 +288,11 @@ export class Generator {
    * Returns one ID, and waits where next throws WAIT or WINDOW_ENDED, for at most the time limit, by default that of the client.
    * It does not wait while the clock of this machine is wrong, nor if no window can be expected in time.
    */
-  async nextAsync(options: CallOptions = {}): Promise<bigint> {
+  async nextAsync(options: FloorOptions = {}): Promise<bigint> {
+    const after = floorOf(options.after);
     const deadline = performance.now() + timeoutOf(options, this.#caller.timeoutMs);
     for (;;) {
-      const result = this.#try();
+      const result = this.#try(after);
       if (typeof result === "bigint") {
         return result;
       }
@@ -279,14 +312,14 @@ export class Generator {
   }
 
   /** Returns count IDs, 1 to 1,000,000. It waits and fails as nextAsync does. */
-  async batch(count: number, options: CallOptions = {}): Promise<bigint[]> {
+  async batch(count: number, options: FloorOptions = {}): Promise<bigint[]> {
     checkCount(count, 1_000_000, "IDs");
     const ids: bigint[] = [];
     while (ids.length < count) {
       ids.push(await this.nextAsync(options));
       try {
         while (ids.length < count) {
-          ids.push(this.next());
+          ids.push(this.next(options.after));
         }
       } catch {
         // nextAsync waits, or throws the reason
@@ -362,6 +395,14 @@ export class Generator {
       throw failed;
     }
   }
+}
+
+/** floorOf returns a floor; undefined for none. */
+function floorOf(after: bigint | undefined): bigint | undefined {
+  if (after !== undefined) {
+    checkAfter(after);
+  }
+  return after === 0n ? undefined : after;
 }
 
 const hopeless = new Set(["CLOSED", "SET_BACK", "UNKNOWN_LAYOUT", "TIME_EXHAUSTED", "INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED", "PIN_MISMATCH"]);

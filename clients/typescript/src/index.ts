@@ -12,7 +12,7 @@ export type { DecodedText } from "./decoded_text.js";
 export { encodings, encodeText, decodeText, type Encoding } from "./encoding.js";
 export { SnowraftError, type ErrorDetails } from "./errors.js";
 export type { ClientEvent, EventSink, Logger, WorkerChange } from "./events.js";
-export type { Generator, GeneratorOptions, GeneratorStatus, LaneStatus } from "./generator.js";
+export type { FloorOptions, Generator, GeneratorOptions, GeneratorStatus, LaneStatus } from "./generator.js";
 export { jsonReplacer } from "./json.js";
 export { Layout, parseFields, type Decoded, type Field, type FieldBits, type LayoutSpec, type Parts, type Span } from "./layout.js";
 export type { Numbers } from "./numbers.js";

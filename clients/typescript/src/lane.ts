@@ -4,7 +4,7 @@ import type { EventSink, WorkerChange } from "./events.js";
 import type { Granter } from "./granter.js";
 import type { Layout } from "./layout.js";
 import { Lease, type Grant } from "./lease.js";
-import { delayed, impossible, lastsMs, plain, specific, timeExhausted, tooShort, unexpected, windowEnded } from "./refusals.js";
+import { delayed, impossible, lastsMs, plain, specific, timeExhausted, tooShort, unexpected, unreachable, windowEnded } from "./refusals.js";
 import { drawExtension } from "./random.js";
 import { Bell, sleep } from "./wait.js";
 import { behind, type Watch } from "./watch.js";
@@ -324,8 +324,8 @@ export class Lane {
     }
   }
 
-  /** Returns what a caller can expect that gets no ID at this reading of the clock. */
-  outlook(now: Reading): Outlook {
+  /** Returns what a caller can expect that gets no ID greater than after at this reading of the clock. */
+  outlook(now: Reading, after?: bigint): Outlook {
     if (this.#stopped) {
       return { error: closedError(), grant: false, inMs: 0 };
     }
@@ -334,7 +334,7 @@ export class Lane {
     if (held === undefined || held.closed) {
       return this.#missing(now);
     }
-    switch (held.place(held.tickAt(now.wall))) {
+    switch (held.place(held.tickAt(now.wall), after)) {
       case "taken":
         return { waitMs: 1 };
       case "early": {
@@ -342,13 +342,16 @@ export class Lane {
         if (!held.isBehind(tick, now.wall, watch.limits.waitThresholdMs)) {
           return { waitMs: held.dueMs(tick, now.wall) };
         }
-        if (watch.limits.swap) {
+        const swaps = watch.limits.swap && after === undefined; // the floor is ahead of the clock, on each worker
+        if (swaps) {
           this.kick();
         }
-        return { error: behind(held.millisAt(tick) - now.wall, watch.limits.waitThresholdMs), grant: watch.limits.swap, inMs: 0 };
+        return { error: behind(held.millisAt(tick) - now.wall, watch.limits.waitThresholdMs), grant: swaps, inMs: 0 };
       }
       case "exhausted":
         return { error: timeExhausted(), grant: false, inMs: 0 };
+      case "unreachable":
+        return { error: unreachable(held.layout, after ?? 0n), grant: false, inMs: 0 };
       default:
         this.kick();
         return this.#missing(now);

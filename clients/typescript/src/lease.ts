@@ -15,10 +15,10 @@ export interface Grant {
 }
 
 /** Place says whether a lease can issue, or why it cannot. */
-export type Place = "taken" | "early" | "ended" | "closed" | "exhausted";
+export type Place = "taken" | "early" | "ended" | "closed" | "exhausted" | "unreachable";
 
 /** A lane issues at most this far ahead of the clock, when all earlier ticks are full. */
-const aheadMs = 5;
+export const aheadMs = 5;
 
 /**
  * Lease is a lane's hold on one worker, from the grant until it is closed. A cell is a (tick, sequence) of the worker.
@@ -41,6 +41,7 @@ export class Lease {
   readonly #unit: number;
   readonly #ticks: number;
   readonly #sequences: number;
+  readonly #sequenceShift: bigint;
   readonly #packer: Packer;
   readonly #startOf: (tick: number) => number;
   readonly #firstTick: number;
@@ -59,6 +60,7 @@ export class Lease {
     this.#unit = layout.unitMs;
     this.#ticks = Math.min(Number(layout.ticks), Number.MAX_SAFE_INTEGER);
     this.#sequences = Math.min(Number(layout.sequences), Number.MAX_SAFE_INTEGER);
+    this.#sequenceShift = BigInt(layout.span("sequence").shift);
     this.ahead = Math.floor(aheadMs / layout.unitMs);
     this.#packer = new Packer(layout, grant.worker);
     this.#startOf = startsOf(layout);
@@ -69,13 +71,13 @@ export class Lease {
     this.#sequence = this.#firstSequence;
   }
 
-  /** Returns an ID at a time of the wall clock in Unix milliseconds; undefined if none can be issued. */
-  take(wall: number): bigint | undefined {
+  /** Returns an ID at a time of the wall clock in Unix milliseconds, greater than after; undefined if none can be issued. */
+  take(wall: number, after?: bigint): bigint | undefined {
     const tick = this.#unit === 1 ? wall - this.#epoch : Math.floor((wall - this.#epoch) / this.#unit);
-    if (tick === this.#tick && tick < this.untilTick && !this.closed && !this.#isFirst()) {
+    if (after === undefined && tick === this.#tick && tick < this.untilTick && !this.closed && !this.#isFirst()) {
       return this.#issue(); // the usual case under load: place, reduced to it
     }
-    if (this.place(tick) !== "taken") {
+    if (this.place(tick, after) !== "taken") {
       return undefined;
     }
     this.#tick = this.nextTick;
@@ -97,8 +99,11 @@ export class Lease {
   nextTick = 0;
   #nextSequence = 0;
 
-  /** Finds the next cell to issue while the clock is at a tick, and says whether it can be issued. Issues none. */
-  place(tick: number): Place {
+  /**
+   * Finds the next cell to issue while the clock is at a tick, of an ID greater than after, and says whether it can be issued. Issues
+   * none.
+   */
+  place(tick: number, after?: bigint): Place {
     if (this.closed) {
       return "closed";
     }
@@ -116,10 +121,29 @@ export class Lease {
     } else if (this.#tick === tick && this.#isFirst()) {
       this.#nextSequence = Math.max(this.#sequence, this.#startOf(tick));
     }
+    if (after !== undefined && this.nextTick < Math.min(tick + this.ahead + 1, this.#ticks) &&
+        this.#packer.id(this.nextTick, this.#nextSequence) <= after && !this.#rise(after)) {
+      return "unreachable";
+    }
     if (this.nextTick > tick + this.ahead || this.nextTick >= this.#ticks) {
       return this.nextTick >= this.#ticks ? "exhausted" : "early";
     }
     return this.nextTick >= this.untilTick ? "ended" : "taken";
+  }
+
+  /** Moves the cell that place found to the first one of an ID greater than after; false if the layout has none. */
+  #rise(after: bigint): boolean {
+    if (after >> BigInt(this.layout.bits) !== 0n) {
+      return false;
+    }
+    this.nextTick = Number(this.layout.decode(after).tick);
+    const above = after - this.#packer.id(this.nextTick, 0);
+    this.#nextSequence = above < 0n ? 0 : Number(above >> this.#sequenceShift) + 1;
+    if (this.#nextSequence >= this.#sequences) {
+      this.nextTick++;
+      this.#nextSequence = 0;
+    }
+    return this.nextTick < this.#ticks;
   }
 
   #isFirst(): boolean {

@@ -1,4 +1,6 @@
-import { SnowraftError } from "./errors.js";
+import { invalid, SnowraftError } from "./errors.js";
+import type { Layout } from "./layout.js";
+import { malformed } from "./wire.js";
 import type { Grant } from "./lease.js";
 
 /** plain returns the message of an error, to be a part of another one. */
@@ -18,6 +20,11 @@ export function setBack(): SnowraftError {
   return new SnowraftError('snowraft: the cluster was set back in time and is sealed; restore it with "snowraft restore"', {
     reason: "SET_BACK",
   });
+}
+
+/** unreachable returns the error of a floor above which a layout has no ID. */
+export function unreachable(layout: Layout, after: bigint): SnowraftError {
+  return invalid(`no ID of layout "${layout.name}" is greater than ${after}`);
 }
 
 /** windowEnded returns the error of a lane without a window, given the end of the last one and why no other was granted. */
@@ -58,12 +65,9 @@ export function delayed(error: SnowraftError, tookMs: number): SnowraftError {
   return new SnowraftError(`snowraft: the response took ${tookMs} ms and came too late: ${plain(error)}`, { reason: "TIMEOUT" });
 }
 
+/** impossible returns the error of a grant that no member makes. The member may have made another one, which is lost. */
 export function impossible(grant: Grant): SnowraftError {
-  return new SnowraftError(
-    `snowraft: grant of worker ${grant.worker} ignored, because it is impossible: ` +
-      `token ${grant.token}, ticks [${grant.fromTick}, ${grant.untilTick})`,
-    { reason: "INTERNAL" },
-  );
+  return malformed(`impossible grant of worker ${grant.worker}: token ${grant.token}, ticks [${grant.fromTick}, ${grant.untilTick})`);
 }
 
 export function tooShort(): SnowraftError {

@@ -1,5 +1,5 @@
 import type { CallOptions } from "./caller.js";
-import { checkCount, invalid } from "./errors.js";
+import { checkAfter, checkCount } from "./errors.js";
 import { idsOf, type Ids } from "./ids.js";
 
 const mostIds = 1_000_000;
@@ -14,9 +14,7 @@ export class Session {
 
   /** @internal Use Client.session. */
   constructor(ids: Ids, after: bigint) {
-    if (after < 0n || BigInt.asIntN(64, after) !== after) {
-      throw invalid(`after ${after}: expected an ID or 0`);
-    }
+    checkAfter(after);
     this.#ids = ids;
     this.#last = after;
   }

@@ -257,6 +257,32 @@ test("a full tick makes next wait for the clock, or throw when it stands still",
   generator.next();
 });
 
+test("a floor makes the next ID greater, if a process can have issued the floor", async () => {
+  const leases = await Leases.start();
+  const clock = new StillClock();
+  const generator = leases.generator({ clock, lanes: 2 });
+  await until(() => generator.status().workers.length === 2);
+  const floor = (ms: number): bigint => ((BigInt(clock.at.wall + ms - 1_735_689_600_000) << 10n | 1023n) << 12n) | 77n;
+  const refusal = (after: bigint): string => {
+    try {
+      return `${generator.next(after)}`;
+    } catch (error) {
+      return SnowraftError.is(error) ? error.reason : `${error}`;
+    }
+  };
+  assert.ok(generator.next(0n) > 0n);
+  assert.ok(generator.next(floor(2)) > floor(2));
+  assert.ok(await generator.nextAsync({ after: floor(3) }) > floor(3));
+  assert.ok((await generator.batch(100, { after: floor(4) })).every((id) => id > floor(4)));
+  assert.equal(refusal(floor(100)), "WAIT");
+  await assert.rejects(generator.nextAsync({ after: floor(100), timeoutMs: 10 }), { reason: "WAIT", retryAfterMs: 96 });
+  assert.equal(refusal(floor(1_200)), "CLOCK_BEHIND");
+  for (const after of [floor(60_000), 1n << 63n, (1n << 63n) - 1n, -1n]) {
+    assert.equal(refusal(after), "INVALID_ARGUMENT");
+  }
+  assert.ok(generator.next() < floor(10)); // a floor that is refused moves nothing
+});
+
 test("ready fails at once if waiting does not help, and with the reason when its time has passed", async () => {
   const leases = await Leases.start();
   leases.onAcquire = () => failure("PERMISSION_DENIED", 7);
@@ -278,9 +304,11 @@ test("impossible grants are ignored", async () => {
     const wrong = [{ worker: "1024" }, { token: "0" }, { untilTick: grant["fromTick"] }, { untilTick: "9007199254740993" }][leases.acquired.length - 1];
     return { grant: { ...grant, ...wrong } };
   };
-  const generator = leases.generator();
+  const failures: SnowraftError[] = [];
+  const generator = leases.generator({}, { onEvent: (event) => event.type === "window" && failures.push(event.error) });
   await generator.ready();
   assert.equal(workerOf(generator.next()), 5n);
+  assert.deepEqual(failures.map(({ reason, unknown, retry }) => [reason, unknown, retry]), [["INTERNAL", true, false]]);
 });
 
 test("several lanes hold a worker each", async () => {

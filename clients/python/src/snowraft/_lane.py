@@ -19,7 +19,7 @@ from ._answers import Grant
 from ._lease import Lease, Verdict
 from ._watch import ClockError, Limits, Reading, Watch
 from ._window import FIRST_WINDOW, MAX_BACKOFF, PATIENCE, SlowStart, backoff
-from .errors import SnowraftError, invalid
+from .errors import SnowraftError, invalid, malformed
 from .layout import Layout
 
 log = logging.getLogger("snowraft")
@@ -391,8 +391,7 @@ def _draw() -> int:
 
 
 def _impossible(what: str, g: Grant) -> SnowraftError:
-    window = f"token {g.token}, ticks [{g.from_tick}, {g.until_tick})"
-    return SnowraftError(f"{what} of worker {g.worker} ignored, because it is impossible: {window}", reason=reasons.INTERNAL)
+    return malformed(f"impossible {what} of worker {g.worker}: token {g.token}, ticks [{g.from_tick}, {g.until_tick})")
 
 
 def _short() -> SnowraftError:

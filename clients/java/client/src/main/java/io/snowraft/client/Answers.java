@@ -8,7 +8,6 @@ import io.snowraft.internal.json.JsonObject;
 import io.snowraft.layout.Field;
 import io.snowraft.layout.FieldBits;
 import io.snowraft.layout.Layout;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -35,13 +34,8 @@ final class Answers {
         try {
             return reader.read(answer);
         } catch (JsonException | IllegalArgumentException e) {
-            throw malformed(e.getMessage());
+            throw SnowraftException.malformed(e.getMessage());
         }
-    }
-
-    static SnowraftException malformed(String what) {
-        return SnowraftException.of(Reason.MALFORMED_ANSWER, Reason.MALFORMED_ANSWER.name(), "invalid answer of a member: " + what
-                + "; discarded, please report it with the versions of client and member", "", Duration.ZERO, false, true, null);
     }
 
     static SnowraftException invalid(String message) {
@@ -84,7 +78,7 @@ final class Answers {
             }
             token = next;
         }
-        throw malformed("a list that does not end");
+        throw SnowraftException.malformed("a list that does not end");
     }
 
     static Layout layout(JsonObject layout) throws JsonException {

@@ -30,7 +30,7 @@ final class BlockLedger {
      */
     boolean accept(BlockStock b) {
         if (!follows(b)) {
-            throw Answers.malformed("a block that does not follow the one before: token " + Long.toUnsignedString(b.token) + ", " + b.count
+            throw SnowraftException.malformed("a block that does not follow the one before: token " + Long.toUnsignedString(b.token) + ", " + b.count
                     + " numbers from " + b.first + " by " + b.increment);
         }
         token = b.token;

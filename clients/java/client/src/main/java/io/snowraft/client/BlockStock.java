@@ -36,7 +36,7 @@ final class BlockStock {
                 return 0;
             }
             if (!period.matches("[0-9]{4}-[0-9]{2}-[0-9]{2}")) {
-                throw Answers.malformed("the period \"" + period + "\"");
+                throw SnowraftException.malformed("the period \"" + period + "\"");
             }
             return Integer.parseInt(period.replace("-", ""));
         }
@@ -70,7 +70,7 @@ final class BlockStock {
         BlockStock stock = new BlockStock(b.uint64("token"), b.int64("first"), b.uint64("count"), b.int64("increment"),
                 new Epoch(b.uint64("generation"), Epoch.day(period)), period, b.int64("periodEndsAtMs"), b.uint64("count"));
         if (stock.token == 0 || stock.count < 1 || stock.count > MOST || stock.periodEnd < 0 || !Numbers.fits(stock.first, stock.increment, stock.count)) {
-            throw Answers.malformed("a block of " + stock.count + " numbers from " + stock.first + " by " + stock.increment);
+            throw SnowraftException.malformed("a block of " + stock.count + " numbers from " + stock.first + " by " + stock.increment);
         }
         return stock;
     }

@@ -272,7 +272,7 @@ public final class Blocks implements Suspendable {
                 fail(error);
             }
         } catch (JsonException | SnowraftException e) {
-            fail(e instanceof SnowraftException s ? s : Answers.malformed(e.getMessage()));
+            fail(e instanceof SnowraftException s ? s : SnowraftException.malformed(e.getMessage()));
         } finally {
             answered.signalAll();
             lock.unlock();

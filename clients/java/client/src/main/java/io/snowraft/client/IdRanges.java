@@ -36,24 +36,24 @@ final class IdRanges {
                 sum += range.count;
             }
             if (sum != count) {
-                throw Answers.malformed(sum + " IDs instead of the " + count + " requested");
+                throw SnowraftException.malformed(sum + " IDs instead of the " + count + " requested");
             }
             checkDistinct(ranges);
             return new IdRanges(ranges);
         } catch (JsonException e) {
-            throw Answers.malformed(e.getMessage());
+            throw SnowraftException.malformed(e.getMessage());
         }
     }
 
     private static void check(Range r, long step, long after) {
         if (r.count < 1 || r.step < 1 || r.step != step) {
-            throw Answers.malformed("a range of " + r.count + " IDs with a step of " + r.step);
+            throw SnowraftException.malformed("a range of " + r.count + " IDs with a step of " + r.step);
         }
         if (r.first <= after) { // refuses 0 too, which is not an ID
-            throw Answers.malformed("ID " + r.first + ", expected one greater than " + after);
+            throw SnowraftException.malformed("ID " + r.first + ", expected one greater than " + after);
         }
         if (Math.multiplyHigh(r.count - 1, r.step) != 0 || (r.count - 1) * r.step < 0 || (r.count - 1) * r.step > Long.MAX_VALUE - r.first) {
-            throw Answers.malformed(r.count + " IDs from " + r.first + " with a step of " + r.step + ", which exceed 63 bits");
+            throw SnowraftException.malformed(r.count + " IDs from " + r.first + " with a step of " + r.step + ", which exceed 63 bits");
         }
     }
 
@@ -65,7 +65,7 @@ final class IdRanges {
             Range a = sorted.get(i - 1);
             Range b = sorted.get(i);
             if (a.first % a.step == b.first % b.step && b.first <= a.last()) {
-                throw Answers.malformed("ID " + b.first + " twice");
+                throw SnowraftException.malformed("ID " + b.first + " twice");
             }
         }
     }

@@ -83,12 +83,12 @@ public final class Ids {
         Json body = new Json().put("layout", layout).put("count", count);
         List<String> texts = Answers.read(caller.call(request(Method.GENERATE_UUIDS, "/v1/uuids:generate", body, count)), a -> a.strings("uuids"));
         if (texts.size() != count) {
-            throw Answers.malformed(texts.size() + " UUIDs instead of the " + count + " requested");
+            throw SnowraftException.malformed(texts.size() + " UUIDs instead of the " + count + " requested");
         }
         List<UUID> uuids = new ArrayList<>(count);
         for (String text : texts) {
             if (!text.matches("[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")) {
-                throw Answers.malformed("a UUID of another form");
+                throw SnowraftException.malformed("a UUID of another form");
             }
             uuids.add(UUID.fromString(text));
         }

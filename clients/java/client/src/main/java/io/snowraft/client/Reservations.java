@@ -28,7 +28,7 @@ final class Reservations {
         JsonObject answer = caller.call(Request.of(Method.RESERVE_NUMBERS, "/v1/reservations:reserve", body));
         List<Reservation> all = Answers.readAll(answer, "reservations", Reservation::of);
         if (!all.stream().map(Reservation::key).toList().equals(List.of(keys))) {
-            throw Answers.malformed(all.size() + " reservations for " + keys.length + " keys, or of other keys");
+            throw SnowraftException.malformed(all.size() + " reservations for " + keys.length + " keys, or of other keys");
         }
         return all;
     }

@@ -215,7 +215,7 @@ public final class Sequence {
         Numbers n = new Numbers(a.int64("first"), a.count("count"), a.int64("increment"), a.string("period"), a.strings("texts"));
         boolean written = n.texts().isEmpty() || n.texts().size() == count;
         if (n.count() != count || !written || !Numbers.fits(n.first(), n.increment(), count)) {
-            throw Answers.malformed(n.count() + " numbers from " + n.first() + " by " + n.increment() + " and " + n.texts().size()
+            throw SnowraftException.malformed(n.count() + " numbers from " + n.first() + " by " + n.increment() + " and " + n.texts().size()
                     + " texts instead of the " + count + " numbers requested");
         }
         return n;

@@ -97,6 +97,12 @@ public abstract sealed class SnowraftException extends RuntimeException {
         return of(reason, reason.name(), message, "", retryAfter, reason.undone() || reason.byMethod(), false, null);
     }
 
+    /** Returns an exception of this client about an answer that makes no sense. The call may have had an effect. */
+    public static SnowraftException malformed(String what) {
+        return of(Reason.MALFORMED_ANSWER, Reason.MALFORMED_ANSWER.name(), "invalid answer of a member: " + what
+                + "; discarded, please report it with the versions of client and member", "", Duration.ZERO, false, true, null);
+    }
+
     /** Returns the message without the name of the product and the reason. */
     public String text() {
         return facts.text;

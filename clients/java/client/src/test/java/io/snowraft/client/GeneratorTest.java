@@ -2,6 +2,7 @@ package io.snowraft.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -15,9 +16,11 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
@@ -323,6 +326,26 @@ class GeneratorTest {
                 Arrays.stream(some).forEach(all::add);
             }
             assertEquals(tasks * each, all.size());
+        }
+    }
+
+    @Test
+    void impossibleGrantsMayHaveHadAnEffect() throws Exception {
+        for (String worker : List.of("1024", "x")) {
+            BlockingQueue<SnowraftException> failures = new LinkedBlockingQueue<>();
+            FakeCluster cluster = new FakeCluster();
+            cluster.on(ACQUIRE, r -> FakeMember.ok(cluster.right(r).replaceFirst("\"worker\":\"[0-9]+\"", "\"worker\":\"" + worker + "\"")));
+            try (FakeMember member = new FakeMember(cluster); SnowraftClient client = builder(member).listener(new ClientListener() {
+                @Override
+                public void windowNotGranted(String layout, int lane, SnowraftException failure) {
+                    failures.add(failure);
+                }
+            }).build()) {
+                client.generator();
+                SnowraftException e = failures.poll(5, TimeUnit.MINUTES);
+                assertInstanceOf(SnowraftException.OutcomeUnknown.class, e);
+                assertEquals(Reason.MALFORMED_ANSWER, e.reason());
+            }
         }
     }
 

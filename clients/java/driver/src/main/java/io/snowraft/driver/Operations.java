@@ -25,6 +25,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
 import java.util.stream.LongStream;
 
 /** The operations of the contract, and the objects that they name. */
@@ -165,7 +166,8 @@ final class Operations {
 
     private void next(Args args, Map<String, Object> answer) {
         Generator generator = get(generators, args, "generator");
-        some(args.count("count", 1), generator::next, answer);
+        LongSupplier next = args.has("after") ? () -> generator.nextAfter(args.number("after", 0)) : generator::next;
+        some(args.count("count", 1), next, answer);
     }
 
     private void take(Args args, Map<String, Object> answer) {
@@ -174,7 +176,7 @@ final class Operations {
     }
 
     /** Issues IDs one by one. An error after some of them comes with these. */
-    private static void some(int count, java.util.function.LongSupplier source, Map<String, Object> answer) {
+    private static void some(int count, LongSupplier source, Map<String, Object> answer) {
         List<String> ids = new ArrayList<>();
         try {
             while (ids.size() < count) {

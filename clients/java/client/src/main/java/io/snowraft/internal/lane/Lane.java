@@ -151,8 +151,8 @@ final class Lane {
 
     /** Returns the error of a grant that is impossible. Accepting it could issue IDs of another worker; ignoring it discards a window. */
     private static SnowraftException impossible(Grant g) {
-        return Watch.error(Reason.MALFORMED_ANSWER, "grant of worker " + Long.toUnsignedString(g.worker()) + " ignored, because it is impossible: token "
-                + Long.toUnsignedString(g.token()) + ", ticks [" + g.from() + ", " + g.until() + ")", 0);
+        return SnowraftException.malformed("impossible grant of worker " + Long.toUnsignedString(g.worker()) + ": token "
+                + Long.toUnsignedString(g.token()) + ", ticks [" + g.from() + ", " + g.until() + ")");
     }
 
     /** Makes the lease of a grant visible. */

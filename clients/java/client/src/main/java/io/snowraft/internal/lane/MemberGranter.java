@@ -1,7 +1,7 @@
 package io.snowraft.internal.lane;
 
-import io.snowraft.client.Reason;
 import io.snowraft.client.SnowraftClient;
+import io.snowraft.client.SnowraftException;
 import io.snowraft.internal.call.Caller;
 import io.snowraft.internal.call.Method;
 import io.snowraft.internal.call.Request;
@@ -85,7 +85,7 @@ final class MemberGranter implements Granter {
             return new Grant(g.uint64("worker"), g.uint64("token"), g.int64("fromTick"), g.int64("untilTick"),
                     g.int64("observedClockAtMs"), Math.min(g.int64("maxWindowMs"), Duration.ofDays(1).toMillis()));
         } catch (JsonException e) {
-            throw Watch.error(Reason.MALFORMED_ANSWER, "malformed grant: " + e.getMessage(), 0);
+            throw SnowraftException.malformed(e.getMessage());
         }
     }
 }
