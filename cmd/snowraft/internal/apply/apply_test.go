@@ -273,7 +273,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// listless are sequences of a cluster that has too many of them to list.
+// listless counts the lists of the sequences.
 type listless struct {
 	sequences
 	lists *int

@@ -85,7 +85,7 @@ type found[M any] struct {
 	exists bool
 }
 
-// look returns the object of each name in a file. It asks the leader for the names that listed lacks, because the member that
+// look returns the object of each name in a file. It requests those that listed lacks from the leader, because the member that
 // listed may be behind.
 func look[M any](ctx context.Context, k kind[M], given []object, listed []M) ([]found[M], error) {
 	known := make(map[string]M, len(listed))
