@@ -28,8 +28,11 @@ func openPostgres(ctx context.Context, address, password string) (source, error)
 	s := &postgresSource{sql.OpenDB(connector)}
 	var standby bool
 	err = s.db.QueryRowContext(ctx, "SELECT pg_is_in_recovery()").Scan(&standby)
-	if standby {
+	switch {
+	case standby:
 		err = errors.New("the server is a standby: import from its primary")
+	case errors.Is(err, pq.ErrSSLNotSupported):
+		err = fmt.Errorf("%w; use TLS there, or add ?sslmode=disable to the address if you trust the network", err)
 	}
 	if err != nil {
 		s.close()
