@@ -170,7 +170,7 @@ var table = []part{
 	},
 	{
 		name: "databases", lane: waits, turn: 5,
-		paths: []string{"cmd/snowraft/internal/migrate/", "docs/migrate.md", "internal/test/processtest/databases_", "internal/test/processtest/import_", "docs/document-numbers.md", "internal/test/processtest/document_numbers_", "internal/test/processtest/psql_"},
+		paths: []string{"cmd/snowraft/internal/migrate/", "docs/migrate.md", "internal/test/processtest/databases_", "internal/test/processtest/import_", "internal/test/processtest/export_", "docs/document-numbers.md", "internal/test/processtest/document_numbers_", "internal/test/processtest/psql_"},
 		full:  each(tests("make", "databases", "TESTFLAGS=-json")),
 	},
 	{
