@@ -11,10 +11,10 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
-	_ "github.com/go-sql-driver/mysql" // a driver of database/sql
 	"github.com/gomodule/redigo/redis"
 	_ "github.com/lib/pq" // a driver of database/sql
 
@@ -25,8 +25,15 @@ import (
 func startRedis(t *testing.T, flags ...string) string {
 	t.Helper()
 	address := freeport.Address(t)
-	_, port, _ := net.SplitHostPort(address)
-	startProgram(t, installed(t, "redis-server", "redis-server"), nil, append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir()}, flags...)...)
+	startRedisAt(t, address, flags...)
+	return address
+}
+
+// startRedisAt starts a Redis at an address.
+func startRedisAt(t *testing.T, address string, flags ...string) {
+	t.Helper()
+	host, port, _ := net.SplitHostPort(address)
+	startProgram(t, installed(t, "redis-server", "redis-server"), nil, append([]string{"--port", port, "--bind", host, "--dir", t.TempDir()}, flags...)...)
 	until(t, "Redis to answer", func() bool {
 		conn, err := redis.Dial("tcp", address)
 		if err != nil {
@@ -34,13 +41,13 @@ func startRedis(t *testing.T, flags ...string) string {
 		}
 		defer conn.Close()
 		_, err = conn.Do("PING")
-		return err == nil
+		return err == nil || strings.HasPrefix(err.Error(), "NOAUTH ")
 	})
-	return address
 }
 
-// startMariaDB starts a MariaDB with an empty database shop and returns its address for import, and for Go's driver.
-func startMariaDB(t *testing.T) (address, dsn string) {
+// startMariaDB starts a MariaDB with an empty database shop and returns its address for import, and for Go's driver. It listens at a
+// socket, unless flags say otherwise.
+func startMariaDB(t *testing.T, flags ...string) (address, dsn string) {
 	t.Helper()
 	folder, account := owned(t, "mysql")
 	run := func(args ...string) *exec.Cmd {
@@ -52,7 +59,8 @@ func startMariaDB(t *testing.T) (address, dsn string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	socket := folder + "/socket"
-	server := run("/usr/sbin/mariadbd", "--socket="+socket, "--skip-networking", "--max-connections=200", "--innodb-flush-log-at-trx-commit=0")
+	flags = append([]string{"/usr/sbin/mariadbd", "--socket=" + socket, "--skip-networking", "--max-connections=200", "--innodb-flush-log-at-trx-commit=0"}, flags...)
+	server := run(flags...)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +75,8 @@ func startMariaDB(t *testing.T) (address, dsn string) {
 	return "mysql://root@local/shop?socket=" + socket, dsn + "shop"
 }
 
-// startPostgres starts a PostgreSQL and returns the folder of its socket.
-func startPostgres(t *testing.T) string {
+// startPostgres starts a PostgreSQL and returns the folder of its socket. It listens there only, unless options say otherwise.
+func startPostgres(t *testing.T, options ...string) string {
 	t.Helper()
 	folder, account := owned(t, "postgres")
 	versions, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
@@ -83,7 +91,11 @@ func startPostgres(t *testing.T) string {
 		}
 	}
 	run("initdb", "-A", "trust", "-U", "postgres", "--no-sync")
-	run("pg_ctl", "start", "-w", "-l", folder+"/log", "-o", "-k "+folder+" -c listen_addresses='' -c fsync=off")
+	if err := os.WriteFile(folder+"/data/pg_hba.conf", []byte("local all postgres,app,reader trust\nhost shop app 127.0.0.0/8 scram-sha-256\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	options = append([]string{"-k", folder, "-c", "listen_addresses=''", "-c", "fsync=off"}, options...)
+	run("pg_ctl", "start", "-w", "-l", folder+"/log", "-o", strings.Join(options, " "))
 	t.Cleanup(func() { run("pg_ctl", "stop", "-w", "-m", "immediate") })
 	return folder
 }

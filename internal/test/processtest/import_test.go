@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/snowraft/snowraft/client"
@@ -26,6 +27,8 @@ type move struct {
 	drawer func(t *testing.T) (draw func() (int64, error)) // the calls of an old program for one number
 	use    func(n int64) error                             // the use of a number by a new program; nil if it only counts
 	client []string                                        // the command that reads the statements of the way back
+	// refusal is in the errors that old programs get after the fence.
+	refusal string
 }
 
 // play moves the counter, and compares the numbers of all programs.
@@ -63,6 +66,9 @@ func (m move) play(t *testing.T) {
 					busy.Done()
 				}
 				if err != nil {
+					if !strings.Contains(err.Error(), m.refusal) {
+						t.Errorf("an old program gets the error %v, want %q", err, m.refusal)
+					}
 					return // refused by the fence
 				}
 				record(n, "an old program")
@@ -140,8 +146,9 @@ func TestImportRedis(t *testing.T) {
 		t.Errorf("import from a replica: exit code %d, %s", code, stderr)
 	}
 	move{
-		source: []string{"redis", "redis://" + address + "/0", "--match", "old:*", "--map", "old:*=*"},
-		client: []string{installed(t, "redis-cli", "redis-tools"), "-e", "-p", port},
+		source:  []string{"redis", "redis://" + address + "/0", "--match", "old:*", "--map", "old:*=*"},
+		client:  []string{installed(t, "redis-cli", "redis-tools"), "-e", "-p", port},
+		refusal: "value is not an integer",
 		drawer: func(t *testing.T) func() (int64, error) {
 			conn, err := redis.Dial("tcp", address)
 			if err != nil {
@@ -157,6 +164,7 @@ func TestImportPostgres(t *testing.T) {
 	folder := startPostgres(t)
 	db := openDB(t, "postgres", "host="+folder+" user=postgres dbname=postgres")
 	exec1(t, db, "CREATE SEQUENCE orders CACHE 7")
+	exec1(t, db, "CREATE TABLE rows (id BIGINT PRIMARY KEY DEFAULT nextval('orders'), item TEXT)")
 	exec1(t, db, "CREATE SEQUENCE unused")
 	move{
 		source: []string{"postgres", "postgres://postgres@/postgres?host=" + folder, "--match", "orders"},
@@ -168,10 +176,15 @@ func TestImportPostgres(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = conn.Close() })
 			return func() (n int64, err error) {
-				err = conn.QueryRowContext(context.Background(), "SELECT nextval('orders')").Scan(&n)
+				err = conn.QueryRowContext(context.Background(), "INSERT INTO rows (item) VALUES ('old') RETURNING id").Scan(&n)
 				return n, err
 			}
 		},
+		use: func(n int64) error {
+			_, err := db.Exec("INSERT INTO rows (id, item) VALUES ($1, 'new')", n)
+			return err
+		},
+		refusal: "reached maximum value of sequence",
 	}.play(t)
 
 	// A number that cannot be read is unknown, not unused.
@@ -213,6 +226,7 @@ func TestImportMySQL(t *testing.T) {
 			_, err := db.Exec("INSERT INTO orders (id, item) VALUES (?, 'new')", n)
 			return err
 		},
+		refusal: "IDs of this table come from Snowraft",
 	}.play(t)
 }
 
@@ -234,54 +248,69 @@ func segments(take func() (from, to int64, err error)) func() (int64, error) {
 	}
 }
 
+// leafTable creates the table of Leaf.
+const leafTable = `CREATE TABLE leaf_alloc (biz_tag VARCHAR(128) NOT NULL DEFAULT '' PRIMARY KEY, max_id BIGINT NOT NULL DEFAULT 1,
+	step INT NOT NULL, description VARCHAR(256), update_time TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP)`
+
+// drawLeaf returns the calls of a program for numbers of a server of Leaf, which takes segments as Leaf does.
+func drawLeaf(db *sql.DB, tag string) func() (int64, error) {
+	return segments(func() (from, to int64, err error) {
+		var step int64
+		err = inTransaction(db, func(tx *sql.Tx) error {
+			if err := changed(tx.Exec("UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = ?", tag)); err != nil {
+				return err
+			}
+			return tx.QueryRow("SELECT max_id, step FROM leaf_alloc WHERE biz_tag = ?", tag).Scan(&to, &step)
+		})
+		return to - step, to, err
+	})
+}
+
 func TestImportLeaf(t *testing.T) {
 	address, dsn := startMariaDB(t)
 	db := openDB(t, "mysql", dsn)
-	exec1(t, db, `CREATE TABLE leaf_alloc (biz_tag VARCHAR(128) NOT NULL DEFAULT '' PRIMARY KEY, max_id BIGINT NOT NULL DEFAULT 1,
-		step INT NOT NULL, description VARCHAR(256), update_time TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP)`)
+	exec1(t, db, leafTable)
 	exec1(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('orders', 1, 30)")
 	move{
-		source: []string{"leaf", address},
-		client: mariaClient(t, address),
-		drawer: func(*testing.T) func() (int64, error) {
-			return segments(func() (from, to int64, err error) {
-				var step int64
-				err = inTransaction(db, func(tx *sql.Tx) error {
-					if err := changed(tx.Exec("UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'orders'")); err != nil {
-						return err
-					}
-					return tx.QueryRow("SELECT max_id, step FROM leaf_alloc WHERE biz_tag = 'orders'").Scan(&to, &step)
-				})
-				return to - step, to, err
-			})
-		},
+		source:  []string{"leaf", address},
+		client:  mariaClient(t, address),
+		refusal: errNoRow.Error(),
+		drawer:  func(*testing.T) func() (int64, error) { return drawLeaf(db, "orders") },
 	}.play(t)
+}
+
+// tinyidTable creates the table of tinyid.
+const tinyidTable = `CREATE TABLE tiny_id_info (id BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT, biz_type VARCHAR(63) NOT NULL UNIQUE, begin_id BIGINT NOT NULL,
+	max_id BIGINT NOT NULL, step INT, delta INT NOT NULL DEFAULT 1, remainder INT NOT NULL DEFAULT 0, version BIGINT NOT NULL DEFAULT 0)`
+
+// drawTinyid returns the calls of a program for numbers of a server of tinyid, which takes segments as tinyid does.
+func drawTinyid(db *sql.DB, kind string) func() (int64, error) {
+	return segments(func() (from, to int64, err error) {
+		for {
+			var id, step, version int64
+			err = db.QueryRow("SELECT id, max_id, step, version FROM tiny_id_info WHERE biz_type = ? LIMIT 1", kind).Scan(&id, &from, &step, &version)
+			if err != nil {
+				return 0, 0, err
+			}
+			err = changed(db.Exec("UPDATE tiny_id_info SET max_id = ?, version = version + 1 WHERE id = ? AND max_id = ? AND version = ? AND biz_type = ?", from+step, id, from, version, kind))
+			if deadlock, ok := errors.AsType[*mysql.MySQLError](err); ok && deadlock.Number == 1213 || errors.Is(err, errNoRow) {
+				continue // another server was first
+			}
+			return from + 1, from + step + 1, err
+		}
+	})
 }
 
 func TestImportTinyid(t *testing.T) {
 	address, dsn := startMariaDB(t)
 	db := openDB(t, "mysql", dsn)
-	exec1(t, db, `CREATE TABLE tiny_id_info (id BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT, biz_type VARCHAR(63) NOT NULL UNIQUE, begin_id BIGINT NOT NULL,
-		max_id BIGINT NOT NULL, step INT, delta INT NOT NULL DEFAULT 1, remainder INT NOT NULL DEFAULT 0, version BIGINT NOT NULL DEFAULT 0)`)
+	exec1(t, db, tinyidTable)
 	exec1(t, db, "INSERT INTO tiny_id_info (biz_type, begin_id, max_id, step) VALUES ('orders', 1, 1, 30)")
 	move{
-		source: []string{"tinyid", address},
-		client: mariaClient(t, address),
-		drawer: func(*testing.T) func() (int64, error) {
-			return segments(func() (from, to int64, err error) {
-				for {
-					var id, step, version int64
-					err = db.QueryRow("SELECT id, max_id, step, version FROM tiny_id_info WHERE biz_type = 'orders' LIMIT 1").Scan(&id, &from, &step, &version)
-					if err != nil {
-						return 0, 0, err
-					}
-					err = changed(db.Exec("UPDATE tiny_id_info SET max_id = ?, version = version + 1 WHERE id = ? AND max_id = ? AND version = ? AND biz_type = 'orders'", from+step, id, from, version))
-					if !errors.Is(err, errNoRow) { // another server was first
-						return from + 1, from + step + 1, err
-					}
-				}
-			})
-		},
+		source:  []string{"tinyid", address},
+		client:  mariaClient(t, address),
+		refusal: sql.ErrNoRows.Error(),
+		drawer:  func(*testing.T) func() (int64, error) { return drawTinyid(db, "orders") },
 	}.play(t)
 }
 
