@@ -56,8 +56,8 @@ clean: ## Remove what was built
 	rm -rf bin dist
 
 .PHONY: proof
-proof: build proof-clients ## Count the numbers that come twice under faults, in all systems (SEED, ONLY, AT_ONCE; root; docs/proof.md)
-	go -C bench run ./proof --seed $(or $(SEED),1) --only "$(ONLY)" --at-once $(or $(AT_ONCE),2) --out proof/out
+proof: build proof-clients ## Count the numbers that come twice under faults, in all systems (SEEDS=1-10, ONLY, AT_ONCE; root; docs/proof.md)
+	go -C bench run ./proof --seeds $(or $(SEEDS),$(SEED),1) --only "$(ONLY)" --at-once $(or $(AT_ONCE),2) --out proof/out
 
 .PHONY: proof-clients
 proof-clients: ## Build the applications of the proof in other languages

@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,32 +33,27 @@ func document(o options, out io.Writer) error {
 		return err
 	}
 	page, images := string(text), filepath.Join(o.root, "docs", "images")
-	usual := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.pauses })
-	pauses := slices.DeleteFunc(rows, func(r row) bool { return !r.pauses })
-	for _, part := range []struct {
-		name, picture string
-		rows          []row
-	}{
-		{"proof", "proof-timelines.svg", usual},
-		{"pause", "proof-pause.svg", pauses},
-	} {
-		if len(part.rows) == 0 {
+	for _, t := range []*trial{sevenFaults, longPause, hourBack} {
+		part := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.trial != t })
+		if len(part) == 0 {
 			continue
 		}
-		if page, err = insert(page, part.name, table(part.rows)); err != nil {
+		if page, err = insert(page, t.name, table(part)); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		lines, err := timelines(o, part.rows)
-		if err != nil {
-			return err
+		if t.picture != "" {
+			lines, err := timelines(o, part)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(images, t.picture), []byte(lines), 0o644); err != nil {
+				return err
+			}
 		}
-		if err := os.WriteFile(filepath.Join(images, part.picture), []byte(lines), 0o644); err != nil {
-			return err
-		}
-	}
-	if len(usual) > 0 {
-		if err := os.WriteFile(filepath.Join(images, "proof-duplicates.svg"), []byte(bars(usual)), 0o644); err != nil {
-			return err
+		if t == sevenFaults {
+			if err := os.WriteFile(filepath.Join(images, "proof-duplicates.svg"), []byte(bars(part)), 0o644); err != nil {
+				return err
+			}
 		}
 	}
 	return os.WriteFile(path, []byte(page), 0o644)
@@ -86,12 +80,14 @@ func outcomes(o options, out io.Writer) ([]row, error) {
 		}
 		r := row{system: s}
 		for _, path := range found {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return nil, err
+			one, err := load(path)
+			if err == nil && filepath.Base(filepath.Dir(path)) != fmt.Sprint(one.Seed) {
+				err = fmt.Errorf("is of seed %d", one.Seed)
 			}
-			var one outcome
-			if err := json.Unmarshal(text, &one); err != nil {
+			if err == nil {
+				err = o.again(s, one)
+			}
+			if err != nil {
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}
 			r.runs = append(r.runs, one)
@@ -114,13 +110,13 @@ func outcomes(o options, out io.Writer) ([]row, error) {
 // table returns the table in Markdown.
 func table(rows []row) string {
 	var b strings.Builder
-	b.WriteString("| System | Version | Settings | Calls | Failed | Longest interruption | **Duplicates** |\n|---|---|---|---:|---:|---:|---:|\n")
+	b.WriteString("| System | Version | Settings | Calls | Failed | Longest interruption | **Duplicates** | `ONLY=` |\n|---|---|---|---:|---:|---:|---:|---|\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | **%s** |\n", r.title, r.versions(), r.settings,
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | **%s** | `%s` |\n", r.title, r.versions(), r.settings,
 			r.span(func(o outcome) int64 { return int64(o.Calls) }, thousands),
 			r.span(func(o outcome) int64 { return int64(o.Failed) }, thousands),
 			r.span(func(o outcome) int64 { return int64(o.Longest) }, func(n int64) string { return fmt.Sprintf("%.1f s", time.Duration(n).Seconds()) }),
-			r.span(func(o outcome) int64 { return int64(o.Duplicates) }, thousands))
+			r.span(func(o outcome) int64 { return int64(o.Duplicates) }, thousands), r.name)
 	}
 	fmt.Fprintf(&b, "\nRuns with these seeds: %s. A cell with two numbers is the range over them.\n", rows[0].seeds())
 	for _, r := range rows {

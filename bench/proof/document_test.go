@@ -30,8 +30,8 @@ func TestTableNamesOtherSeeds(t *testing.T) {
 		{system{name: "b", title: "B"}, []outcome{{Version: "1", Seed: 2}}},
 	})
 	for _, want := range []string{
-		"| A | 1, 2 |  | 1,000 to 12,000 | 0 | 0.0 s | **0 to 3** |\n",
-		"| B | 1 |  | 0 | 0 | 0.0 s | **0** |\n",
+		"| A | 1, 2 |  | 1,000 to 12,000 | 0 | 0.0 s | **0 to 3** | `a` |\n",
+		"| B | 1 |  | 0 | 0 | 0.0 s | **0** | `b` |\n",
 		"these seeds: 1, 2. ",
 		"The seeds of `b` are 2.\n",
 	} {

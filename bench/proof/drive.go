@@ -17,9 +17,10 @@ const (
 // A source gives the next number, a text that is equal exactly if the number is.
 type source func(ctx context.Context) (string, error)
 
-// drive calls a source until the process is killed. It prints a line for each call: see [record].
+// drive calls a source until the process is killed. It prints a line for its clock and each call: see [record].
 func drive(ctx context.Context, next source) error {
 	out := bufio.NewWriter(os.Stdout)
+	_, _ = fmt.Fprintf(out, "@%d\n", time.Now().UnixMilli()) // the first Flush reports the error
 	turns := time.NewTicker(pace)
 	defer turns.Stop()
 	for {

@@ -1,4 +1,4 @@
-// Calls a generator until the process is killed, and prints a line for each call: drive.mjs ADDRESSES.
+// Calls a generator until the process is killed, and prints a line for its clock and each call: drive.mjs ADDRESSES.
 import { writeSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 
@@ -6,6 +6,7 @@ import { Client } from "../../clients/typescript/dist/esm/index.js";
 
 const PACE_MS = 2;
 
+writeSync(1, `@${Date.now()}\n`);
 const generator = new Client({ addresses: process.argv[2].split(",") }).generator();
 for (;;) {
 	const began = performance.now();

@@ -1,4 +1,4 @@
-"""Calls a generator until the process is killed, and prints a line for each call: drive.py ADDRESSES."""
+"""Calls a generator until the process is killed, and prints a line for its clock and each call: drive.py ADDRESSES."""
 
 import sys
 import time
@@ -7,6 +7,7 @@ from snowraft import Client, SnowraftError
 
 PACE = 0.002
 
+print(f"@{time.time_ns() // 1_000_000}", flush=True)
 generator = Client(sys.argv[1].split(",")).generator()
 while True:
     began = time.monotonic()

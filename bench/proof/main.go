@@ -3,7 +3,7 @@
 // Command proof counts the numbers that come twice: it runs the systems that people take numbers from, and Snowraft, through
 // the same faults, driven by their own clients.
 //
-//	make proof SEED=1
+//	make proof SEEDS=1-10
 //
 // Each run of a system has a sandbox of its own: hosts with networks, clocks and processes. Its raw file has every answer of
 // every call, and every fault; recount.sh counts the duplicates of a raw file again.
@@ -31,7 +31,7 @@ import (
 
 // options are the flags of the program.
 type options struct {
-	seed     uint64
+	seeds    []uint64
 	only     string // names of systems, with commas between them; empty for all
 	out      string // folder of the raw files
 	root     string // folder of the repository
@@ -87,7 +87,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case sandbox.Inside():
 		return inside(ctx, o, out)
 	}
-	return outside(ctx, o)
+	return outside(ctx, o, out)
 }
 
 // driveAs is the application of this name.
@@ -106,7 +106,7 @@ func driveAs(ctx context.Context, name string, args []string) error {
 func parse(args []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("proof", flag.ContinueOnError)
-	flags.Uint64Var(&o.seed, "seed", 1, "seed of the faults")
+	seeds := flags.String("seeds", "1", "seeds of the faults: one, or a range such as 1-10")
 	flags.StringVar(&o.only, "only", "", "names of systems, with commas between them (default all)")
 	flags.StringVar(&o.out, "out", "", "folder for raw files and outcomes (required)")
 	flags.StringVar(&o.root, "root", "..", "folder of the repository")
@@ -118,27 +118,63 @@ func parse(args []string) (options, error) {
 	if o.out == "" || flags.NArg() > 0 {
 		return o, errors.New("usage: proof [document] --out FOLDER [flags]")
 	}
-	root, err := filepath.Abs(o.root)
-	o.root = root
-	if o.snowraft == "" {
-		o.snowraft = filepath.Join(root, "bin", "snowraft")
+	var err error
+	if o.seeds, err = parseSeeds(*seeds); err != nil {
+		return o, err
 	}
-	return o, err
+	if o.root, err = filepath.Abs(o.root); err != nil {
+		return o, err
+	}
+	if o.snowraft == "" {
+		o.snowraft = filepath.Join(o.root, "bin", "snowraft")
+	}
+	return o, nil
 }
 
-// folder returns the folder of the files of this seed.
-func (o options) folder() string { return filepath.Join(o.out, strconv.FormatUint(o.seed, 10)) }
+// parseSeeds returns the seeds of a text such as 1 or 1-10, at most 1,000.
+func parseSeeds(text string) ([]uint64, error) {
+	first, last, isRange := strings.Cut(text, "-")
+	if !isRange {
+		last = first
+	}
+	from, err1 := strconv.ParseUint(first, 10, 32)
+	to, err2 := strconv.ParseUint(last, 10, 32)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, fmt.Errorf("--seeds: %w", err)
+	}
+	if from > to || to-from >= 1000 {
+		return nil, fmt.Errorf("--seeds %s: no range of at most 1,000 seeds", text)
+	}
+	var all []uint64
+	for seed := from; seed <= to; seed++ {
+		all = append(all, seed)
+	}
+	return all, nil
+}
 
-// outside runs each chosen system in a sandbox: itself if it is only one, otherwise in a process for each.
-func outside(ctx context.Context, o options) error {
+// raw returns the path of the raw file of a run, and outcome that of its outcome.
+func (o options) raw(seed uint64, s system) string {
+	return filepath.Join(o.out, strconv.FormatUint(seed, 10), s.name+".tsv")
+}
+
+func (o options) outcome(seed uint64, s system) string {
+	return strings.TrimSuffix(o.raw(seed, s), ".tsv") + ".json"
+}
+
+// outside runs what is missing, each run in a sandbox: itself if it is only one, otherwise in a process for each.
+func outside(ctx context.Context, o options, out io.Writer) error {
 	chosen, err := choose(o)
 	if err != nil {
 		return err
 	}
-	if len(chosen) == 1 {
+	runs, err := missing(ctx, o, chosen, out)
+	if err != nil {
+		return err
+	}
+	if len(runs) == 1 && len(chosen) == 1 && len(o.seeds) == 1 {
 		code, err := sandbox.Run(self)
 		if err == nil && code != 0 {
-			err = errors.New(chosen[0].name + " has no outcome")
+			err = errors.New(o.only + " has no outcome")
 		}
 		return err
 	}
@@ -148,20 +184,20 @@ func outside(ctx context.Context, o options) error {
 		failed error
 	)
 	free := make(chan struct{}, max(1, o.at))
-	for _, s := range chosen {
+	for _, r := range runs {
 		free <- struct{}{}
 		if ctx.Err() != nil {
 			break
 		}
 		wait.Go(func() {
 			defer func() { <-free }()
-			cmd := exec.CommandContext(ctx, self, "--seed", strconv.FormatUint(o.seed, 10), "--only", s.name, "--out", o.out, "--root", o.root, "--snowraft", o.snowraft)
+			cmd := exec.CommandContext(ctx, self, "--seeds", strconv.FormatUint(r.seed, 10), "--only", r.name, "--out", o.out, "--root", o.root, "--snowraft", o.snowraft)
 			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 			if err := cmd.Run(); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
-				failed = errors.Join(failed, fmt.Errorf("%s: %w", s.name, err))
+				failed = errors.Join(failed, fmt.Errorf("seed %d, %s: %w", r.seed, r.name, err))
 			}
 		})
 	}
@@ -195,20 +231,20 @@ func inside(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s := chosen[0]
-	path := filepath.Join(o.folder(), s.name+".json")
-	if err := errors.Join(os.MkdirAll(o.folder(), 0o755), os.RemoveAll(path)); err != nil {
+	s, seed := chosen[0], o.seeds[0]
+	raw, path := o.raw(seed, s), o.outcome(seed, s)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.RemoveAll(path)); err != nil {
 		return err
 	}
 	version, err := s.version(ctx)
 	if err != nil {
 		return err
 	}
-	result, err := perform(ctx, s, s.course(o.seed), filepath.Join(o.folder(), s.name+".tsv"))
+	result, err := perform(ctx, s, s.trial.course(seed), raw)
 	if err != nil {
 		return err
 	}
-	result.Version, result.Seed = version, o.seed
+	result.Version, result.Settings, result.Seed = version, s.settings, seed
 	text, err := json.MarshalIndent(result, "", "  ")
 	if err != nil {
 		return err
@@ -216,7 +252,7 @@ func inside(ctx context.Context, o options, out io.Writer) error {
 	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "seed %d, %s %s: %d calls, %d failed, longest interruption %.1f s, %d duplicates\n",
-		o.seed, s.name, version, result.Calls, result.Failed, result.Longest.Seconds(), result.Duplicates)
+	_, err = fmt.Fprintf(out, "seed %d, %s %s: %d calls, %d failed, longest interruption %.1f s, %d duplicates (prepared in %.0f s, processor time %.0f s)\n",
+		seed, s.name, version, result.Calls, result.Failed, result.Longest.Seconds(), result.Duplicates, result.Prepared.Seconds(), result.Processor.Seconds())
 	return err
 }

@@ -22,14 +22,14 @@ func pausing(seed uint64) course {
 	second, third := (first+1)%apps, (first+2)%apps
 	moved := time.Duration(r.Int64N(int64(3 * time.Second)))
 	lose := func(app int, at time.Duration) fault { return fault{Kind: loseApp, At: at + moved, App: app} }
-	return course{[]fault{{
+	return course{faults: []fault{{
 		Kind: pauseApp, At: 30*time.Second + moved, For: 390 * time.Second, App: first,
 		During: []fault{
 			lose(second, 45*time.Second), lose(third, 60*time.Second), lose(second, 75*time.Second), lose(third, 90*time.Second),
 			{Kind: addApp, At: 350*time.Second + moved},
 			lose(second, 365*time.Second), lose(third, 380*time.Second), lose(apps, 395*time.Second),
 		},
-	}}, longRun}
+	}}, length: longRun}
 }
 
 // everyCame returns an error if an application was lost or paused before it got a number: no machine number of its own lapsed

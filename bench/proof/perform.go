@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/snowraft/snowraft/jepsen/network"
 )
-
-// fewest is the number of calls below which a run shows nothing: an application did not work.
-const fewest = 10_000
 
 // A play is a system on its stage: the servers and the applications.
 type play struct {
@@ -50,7 +49,8 @@ func perform(ctx context.Context, s system, c course, raw string) (outcome, erro
 	if err := os.Chmod(dir, 0o755); err != nil { // accounts of servers enter it
 		return none, err
 	}
-	p := &play{stage: &stage{net: net, dir: dir}}
+	began := time.Now()
+	p := &play{stage: &stage{net: net, dir: dir, clock: c.clock}}
 	command, err := s.start(ctx, p)
 	if err != nil {
 		return none, fmt.Errorf("start %s: %w", s.name, err)
@@ -58,6 +58,7 @@ func perform(ctx context.Context, s system, c course, raw string) (outcome, erro
 	if p.record, err = newRecord(raw); err != nil {
 		return none, err
 	}
+	prepared := time.Since(began)
 	p.another = callers(p, s, command)
 	for range apps {
 		if err := p.add(ctx); err != nil {
@@ -71,6 +72,10 @@ func perform(ctx context.Context, s system, c course, raw string) (outcome, erro
 	if err := ctx.Err(); err != nil { // a part of a run shows nothing
 		return none, err
 	}
+	spent, err := processorTime()
+	if err != nil {
+		return none, err
+	}
 	for _, a := range p.apps {
 		a.kill()
 	}
@@ -78,17 +83,15 @@ func perform(ctx context.Context, s system, c course, raw string) (outcome, erro
 		return none, err
 	}
 	o, err := tally(raw)
-	if err == nil && o.Calls < fewest {
-		err = fmt.Errorf("%d calls show nothing", o.Calls)
+	if err == nil {
+		err = s.judge(c, raw, o)
 	}
-	if err == nil && s.pauses {
-		err = everyCame(raw)
-	}
+	o.Prepared, o.Processor = prepared, spent
 	return o, err
 }
 
 // callers returns a function that starts one more application each time, in a container of its own. With s.twins, the containers
-// have equal MAC addresses, like one container on several hosts.
+// have equal MAC addresses, like the first containers of several hosts; otherwise those of containers of one host.
 func callers(p *play, s system, command func(app int) *spec) func(context.Context) (*box, error) {
 	started := 0
 	return func(ctx context.Context) (*box, error) {
@@ -98,10 +101,12 @@ func callers(p *play, s system, command func(app int) *spec) func(context.Contex
 		if err != nil {
 			return nil, err
 		}
-		if s.twins {
-			if err := b.run(ctx, "", "ip", "link", "set", "dev", "eth0", "address", "02:42:ac:11:00:02"); err != nil {
-				return nil, err
-			}
+		last := 2
+		if !s.twins {
+			last = 1 + started
+		}
+		if err := b.run(ctx, "", "ip", "link", "set", "dev", "eth0", "address", fmt.Sprintf("02:42:ac:11:00:%02x", last)); err != nil {
+			return nil, err
 		}
 		c.own, c.out = true, func(from io.Reader) { p.record.listen(b.Name, from) }
 		return b, b.start(c)
@@ -161,8 +166,8 @@ func (p *play) begin(ctx context.Context, f fault) (end func() error, err error)
 	case killPrimary:
 		primary.kill()
 		return func() error { return primary.restart(0) }, nil
-	case setPrimary:
-		return func() error { return primary.restart(0) }, primary.restart(back)
+	case setPrimary, hourPrimary:
+		return func() error { return primary.restart(0) }, primary.restart(-f.Kind.back())
 	case pausePrimary:
 		primary.pause()
 		return func() error { primary.resume(); return nil }, nil
@@ -180,9 +185,11 @@ func (p *play) begin(ctx context.Context, f fault) (end func() error, err error)
 		app.pause()
 		p.record.note(app.Name, '(', "")
 		return func() error { app.resume(); p.record.note(app.Name, ')', ""); return nil }, nil
-	case setApp:
+	case setApp, hourApp:
 		app := p.apps[f.App]
-		return func() error { return app.restart(0) }, app.restart(back)
+		return func() error { return app.restart(0) }, app.restart(-f.Kind.back())
+	case passHour:
+		return func() error { return nil }, p.pass()
 	case deploy:
 		for _, a := range p.apps {
 			if err := a.restart(0); err != nil {
@@ -198,6 +205,25 @@ func (p *play) begin(ctx context.Context, f fault) (end func() error, err error)
 		return func() error { return nil }, p.add(ctx)
 	}
 	return nil, fmt.Errorf("unknown fault %q", f.Kind)
+}
+
+// pass stops everything in order, and starts it again with the right time.
+func (p *play) pass() error {
+	for _, a := range p.apps {
+		a.kill()
+	}
+	var stopping sync.WaitGroup
+	for _, b := range p.servers {
+		stopping.Go(b.stop)
+	}
+	stopping.Wait()
+	p.clock = 0
+	for _, b := range append(slices.Clone(p.servers), p.apps...) {
+		if err := b.restart(0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sleep waits for d or until ctx ends.

@@ -69,7 +69,7 @@ const narrowest = 1.0
 // does, a red mark where a number came twice, grey bands for faults. All systems have the course of the first one.
 func timelines(o options, rows []row) (string, error) {
 	seed := rows[0].runs[0].Seed
-	c := rows[0].course(seed)
+	c := rows[0].trial.course(seed)
 	scale := float64(width-labels-right) / c.length.Seconds()
 	at := func(d time.Duration) float64 { return labels + d.Seconds()*scale }
 	var b strings.Builder

@@ -20,6 +20,9 @@ const (
 	deploy       kind = "restart all applications"                    // SIGKILL, and start again at once
 	loseApp      kind = "lose an application"                         // SIGKILL; another one replaces it in a new container
 	addApp       kind = "start another application"                   // a new container for it
+	passHour     kind = "stop everything, and start it an hour later" // all clocks are right from then on
+	hourApp      kind = "restart an application, its clock 1 h back"  // the clock is right again after a further restart
+	hourPrimary  kind = "restart the primary, its clock 1 h back"     // the clock is right again after a further restart
 )
 
 // kinds lists the kinds of faults that a plan has once each.
@@ -27,7 +30,18 @@ var kinds = []kind{killPrimary, pausePrimary, cutPrimary, setPrimary, pauseApp, 
 
 // ofPrimary reports whether the fault needs a server.
 func (k kind) ofPrimary() bool {
-	return k == killPrimary || k == pausePrimary || k == cutPrimary || k == setPrimary
+	return k == killPrimary || k == pausePrimary || k == cutPrimary || k == setPrimary || k == hourPrimary
+}
+
+// back returns how far the clock goes back for the fault.
+func (k kind) back() time.Duration {
+	switch k {
+	case setPrimary, setApp:
+		return calm // into a time of the run, in which numbers came already
+	case hourPrimary, hourApp:
+		return time.Hour
+	}
+	return 0
 }
 
 // A fault is one disturbance. It begins at At, counted from the first call of the applications, and ends For later; at once if For is 0.
@@ -43,6 +57,7 @@ type fault struct {
 type course struct {
 	faults []fault
 	length time.Duration
+	clock  time.Duration // offset of all clocks at first
 }
 
 const (
@@ -51,9 +66,6 @@ const (
 	slot  = 20 * time.Second // time of a fault and of the recovery from it
 	least = 10 * time.Second // shortest fault
 	most  = 13 * time.Second // longest fault
-
-	// back is the offset of clocks that are set back: into a time of the run, in which numbers came already.
-	back = -calm
 )
 
 // plan returns the faults of a seed: each kind once, in an order that the seed decides. It is the same for all systems.
@@ -68,7 +80,7 @@ func plan(seed uint64) course {
 			App:  r.IntN(apps),
 		}
 	}
-	return course{faults, calm + time.Duration(len(faults))*slot}
+	return course{faults: faults, length: calm + time.Duration(len(faults))*slot}
 }
 
 // all returns the faults of a course and those during them.

@@ -14,6 +14,7 @@ import (
 // between tabs. The signs are
 //
 //	>  an application starts
+//	@  its clock is at this time, in milliseconds since 1970
 //	=  a call gave this number
 //	!  a call failed, with this reason
 //	x  an application was killed
@@ -56,7 +57,7 @@ func (r *record) listen(who string, from io.Reader) {
 	r.note(who, '>', "")
 	lines := bufio.NewScanner(from)
 	for lines.Scan() {
-		if line := lines.Text(); line != "" && strings.ContainsRune("=!", rune(line[0])) {
+		if line := lines.Text(); line != "" && strings.ContainsRune("=!@", rune(line[0])) {
 			r.note(who, line[0], line[1:])
 		}
 	}

@@ -29,6 +29,7 @@ import (
 type stage struct {
 	net   *network.Net
 	dir   string
+	clock time.Duration // offset of the clocks of new hosts
 	hosts int
 }
 
@@ -68,7 +69,7 @@ func (s *stage) host(ctx context.Context, name string) (*box, error) {
 		return nil, err
 	}
 	dir := filepath.Join(s.dir, name)
-	return &box{Host: h, dir: dir}, os.MkdirAll(dir, 0o755)
+	return &box{Host: h, dir: dir, offset: s.clock}, os.MkdirAll(dir, 0o755)
 }
 
 // start starts processes on the box, in this order. They start again after each kill.
@@ -169,6 +170,21 @@ func (b *box) kill() {
 		<-p.done
 	}
 	b.running = nil
+}
+
+// stop sends SIGTERM to the processes, and kills those that run 10 s later.
+func (b *box) stop() {
+	b.mu.Lock()
+	b.signal(unix.SIGTERM)
+	limit := time.After(10 * time.Second)
+	for _, p := range b.running {
+		select {
+		case <-p.done:
+		case <-limit:
+		}
+	}
+	b.mu.Unlock()
+	b.kill()
 }
 
 // restart kills the processes and starts them again, with this offset of the box's clock.

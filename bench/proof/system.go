@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 )
 
 // A system gives numbers to applications: a row of the table.
@@ -16,27 +17,27 @@ type system struct {
 	title    string
 	settings string // differences from the defaults
 	twins    bool   // the containers of its applications have equal MAC addresses
-	pauses   bool   // meets the faults of [pausing] instead of those of [plan]
+	alone    bool   // has no servers: the faults of the primary do not meet it
+	trial    *trial
 	version  func(ctx context.Context) (string, error)
 	// start starts the servers and returns the program of each application.
 	start func(ctx context.Context, p *play) (command func(app int) *spec, err error)
 }
 
-// systems lists all systems in the order of the table.
+// systems lists all systems in the order of the tables.
 func systems(o options) []system {
+	usual := slices.Concat(redisSystems(), postgresSystems(), mariadbSystems(), etcdSystems(), goLibraries(), javaLibraries(o), snowraftSystems(o))
 	var all []system
-	for _, some := range [][]system{redisSystems(), postgresSystems(), mariadbSystems(), etcdSystems(), goLibraries(), javaLibraries(o), snowraftSystems(o), pausingSystems(o)} {
-		all = append(all, some...)
+	for _, part := range []struct {
+		trial   *trial
+		systems []system
+	}{{sevenFaults, usual}, {longPause, pausingSystems(o)}, {hourBack, hourSystems(usual)}} {
+		for _, s := range part.systems {
+			s.trial = part.trial
+			all = append(all, s)
+		}
 	}
 	return all
-}
-
-// course returns the faults of a seed.
-func (s system) course(seed uint64) course {
-	if s.pauses {
-		return pausing(seed)
-	}
-	return plan(seed)
 }
 
 // self is the path of this program, which Linux always knows.

@@ -30,7 +30,7 @@ func module(path string) func(context.Context) (string, error) {
 // goLibraries make IDs inside the application, without servers.
 func goLibraries() []system {
 	library := func(name, title, settings, path string, args func(app int) []string) system {
-		return system{name: name, title: title, settings: settings, version: module(path), start: func(context.Context, *play) (func(int) *spec, error) {
+		return system{name: name, title: title, settings: settings, alone: true, version: module(path), start: func(context.Context, *play) (func(int) *spec, error) {
 			return func(app int) *spec { return driver(append([]string{name}, args(app)...)...) }, nil
 		}}
 	}
@@ -43,8 +43,17 @@ func goLibraries() []system {
 	}
 }
 
-func driveSonyflake([]string) (source, error) {
-	flake, err := sonyflake.New(sonyflake.Settings{})
+// driveSonyflake has the machine number of its argument; that of the private address without one.
+func driveSonyflake(args []string) (source, error) {
+	var settings sonyflake.Settings
+	if len(args) > 0 {
+		number, err := strconv.ParseUint(args[0], 10, 16)
+		if err != nil {
+			return nil, err
+		}
+		settings.MachineID = func() (uint16, error) { return uint16(number), nil }
+	}
+	flake, err := sonyflake.New(settings)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +86,7 @@ func driveUUID([]string) (source, error) {
 func javaLibraries(o options) []system {
 	lib := jars(o)
 	library := func(name, title, settings, jar string) system {
-		return system{name: name, title: title, settings: settings, twins: true,
+		return system{name: name, title: title, settings: settings, alone: true, twins: true,
 			version: func(context.Context) (string, error) { return jarVersion(lib, jar) },
 			start: func(context.Context, *play) (func(int) *spec, error) {
 				return func(int) *spec { return java(o, name) }, nil

@@ -9,7 +9,7 @@ import "context"
 // number issue the same IDs.
 func pausingSystems(o options) []system {
 	cosid := func(name, settings, machineBits, sequenceBits string) system {
-		return system{name: name, title: "CosId, machine numbers from Redis with Sentinel", settings: settings, pauses: true,
+		return system{name: name, title: "CosId, machine numbers from Redis with Sentinel", settings: settings,
 			version: func(context.Context) (string, error) { return jarVersion(jars(o), "cosid-core") },
 			start: func(ctx context.Context, p *play) (func(int) *spec, error) {
 				sentinels, err := startRedis(ctx, p, "")
@@ -19,7 +19,7 @@ func pausingSystems(o options) []system {
 	return []system{
 		cosid("cosid-pause", "defaults: 1,024 machine numbers, guarded for 5 minutes", "10", "12"),
 		cosid("cosid-pause-js", "IDs for JavaScript: `machine-bit: 3`, `sequence-bit: 9`", "3", "9"),
-		{name: "snowraft-java-pause", title: "Snowraft, generator in Java", settings: "defaults", pauses: true, version: output(o.snowraft, "--version"),
+		{name: "snowraft-java-pause", title: "Snowraft, generator in Java", settings: "defaults", version: output(o.snowraft, "--version"),
 			start: func(ctx context.Context, p *play) (func(int) *spec, error) {
 				err := startSnowraft(ctx, p, o.snowraft)
 				return func(int) *spec { return java(o, "bursts", "snowraft", p.addresses(httpPort)) }, err

@@ -45,6 +45,13 @@ func snowraftSystems(o options) []system {
 				env: []string{"PYTHONPATH=" + filepath.Join(o.root, "clients", "python", "src"), "PYTHONDONTWRITEBYTECODE=1"}}
 		}
 	}
+	// The shell prints the clock, because `snowraft worker run` starts no application with a wrong one.
+	worker := func(name, library string, app *spec) system {
+		return member(name, library+" under `snowraft worker run`", "defaults, `--restart always`", func(p *play, _ int) *spec {
+			return &spec{path: "/bin/sh", family: true, args: slices.Concat([]string{"-c", `date +@%s%3N; exec "$0" "$@"`, o.snowraft,
+				"worker", "run", "--addr", p.addresses(apiPort), "--restart", "always", "--arg", "{worker}", "--", app.path}, app.args)}
+		})
+	}
 	folder := filepath.Join(o.root, "bench", "proof")
 	return []system{
 		member("snowraft", "Snowraft, IDs by request", "defaults", client("snowraft")),
@@ -56,11 +63,11 @@ func snowraftSystems(o options) []system {
 		member("snowraft-python", "Snowraft, generator in Python", "defaults", script("/usr/bin/python3", filepath.Join(folder, "drive.py"))),
 		member("snowraft-strict", "Snowraft, strict sequence", "defaults", client("snowraft-strict")),
 		member("snowraft-redis", "Snowraft, `INCR` by go-redis", "defaults", func(p *play, _ int) *spec { return driver("snowraft-redis", p.addresses(redisPort)) }),
-		member("snowraft-worker", "bwmarrin/snowflake under `snowraft worker run`", "defaults, `--restart always`", func(p *play, _ int) *spec {
-			app := driver("bwmarrin")
-			return &spec{path: o.snowraft, family: true, args: slices.Concat(
-				[]string{"worker", "run", "--addr", p.addresses(apiPort), "--restart", "always", "--arg", "{worker}", "--", app.path}, app.args)}
-		}),
+		worker("snowraft-worker", "bwmarrin/snowflake", driver("bwmarrin")),
+		worker("snowraft-worker-sonyflake", "sony/sonyflake", driver("sonyflake")),
+		worker("snowraft-worker-mybatis-plus", "MyBatis-Plus `Sequence`", java(o, "mybatis-plus")),
+		worker("snowraft-worker-hutool", "Hutool `Snowflake`", java(o, "hutool")),
+		worker("snowraft-worker-tsid", "tsid-creator", java(o, "tsid")),
 	}
 }
 

@@ -15,6 +15,9 @@ type outcome struct {
 	Longest    time.Duration `json:"longest_ns"` // longest time in which a running application got no number
 	Faults     []string      `json:"faults"`     // those that took effect
 	FirstTwice string        `json:"first_twice,omitempty"`
+	Settings   string        `json:"settings"`
+	Prepared   time.Duration `json:"prepared_ns"`  // time before the first call
+	Processor  time.Duration `json:"processor_ns"` // processor time of all processes, with the preparation
 }
 
 // A caller is what the tally knows of one application.
@@ -26,7 +29,10 @@ type caller struct {
 
 // tally counts a raw file.
 func tally(path string) (outcome, error) {
-	var o outcome
+	var (
+		o    outcome
+		open int // faults that are not over
+	)
 	seen, callers := make(map[string]struct{}), make(map[string]*caller)
 	err := read(path, func(e event) error {
 		c := callers[e.who]
@@ -60,15 +66,22 @@ func tally(path string) (outcome, error) {
 			c.paused = true
 			if e.who == harness {
 				o.Faults = append(o.Faults, e.text)
+				open++
 			}
 		case ')':
 			c.since, c.paused = e.at, false
-		case '#':
+			if e.who == harness {
+				open--
+			}
+		case '#', '@':
 		default:
 			return fmt.Errorf("unknown sign %q", e.sign)
 		}
 		return nil
 	})
+	if err == nil && open != 0 {
+		err = fmt.Errorf("%s: a fault is not over; the run was interrupted", path)
+	}
 	return o, err
 }
 

@@ -26,8 +26,8 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 /**
- * Calls a library until the process is killed, and prints a line for each call: Drive [bursts] LIBRARY [ADDRESSES [MACHINE_BITS
- * SEQUENCE_BITS]]. With bursts, it makes as many calls, several at once and at random moments.
+ * Calls a library until the process is killed, and prints a line for its clock and each call: Drive [bursts] LIBRARY [MACHINE | ADDRESSES
+ * [MACHINE_BITS SEQUENCE_BITS]]. With bursts, it makes as many calls, several at once and at random moments.
  */
 public final class Drive {
 	private static final long PACE_NANOS = 2_000_000;
@@ -58,6 +58,11 @@ public final class Drive {
 			machineBits, sequenceBits, machine, MillisecondSnowflakeId.DEFAULT_SEQUENCE_RESET_THRESHOLD))::generate;
 	}
 
+	/** Returns the machine number, below 1,024, that follows the name of a library. */
+	private static int number(String[] args) {
+		return Integer.parseInt(args[1]);
+	}
+
 	/** Returns the line of a call. */
 	private static String call(LongSupplier next) {
 		try {
@@ -68,13 +73,15 @@ public final class Drive {
 	}
 
 	public static void main(String[] all) throws InterruptedException {
+		PrintStream out = new PrintStream(System.out, true);
+		out.println("@" + System.currentTimeMillis());
 		boolean bursts = all[0].equals("bursts");
 		String[] args = Arrays.copyOfRange(all, bursts ? 1 : 0, all.length);
 		LongSupplier next = switch (args[0]) {
-			case "mybatis-plus" -> new Sequence(null)::nextId;
-			case "hutool" -> new Snowflake()::nextId;
+			case "mybatis-plus" -> (args.length == 1 ? new Sequence(null) : new Sequence(number(args) % 32, number(args) / 32))::nextId;
+			case "hutool" -> (args.length == 1 ? new Snowflake() : new Snowflake(number(args) % 32, number(args) / 32))::nextId;
 			case "tsid" -> {
-				TsidFactory factory = new TsidFactory();
+				TsidFactory factory = args.length == 1 ? new TsidFactory() : new TsidFactory(number(args));
 				yield () -> factory.create().toLong();
 			}
 			case "cosid" -> cosid(args[1].split(","), Integer.parseInt(args[2]), Integer.parseInt(args[3]));
@@ -84,7 +91,6 @@ public final class Drive {
 			}
 			default -> throw new IllegalArgumentException(args[0]);
 		};
-		PrintStream out = new PrintStream(System.out, true);
 		while (true) {
 			long began = System.nanoTime();
 			int calls = bursts ? BURST : 1;
