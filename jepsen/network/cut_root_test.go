@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -17,12 +18,12 @@ func TestCutIsOneWay(t *testing.T) {
 	before := state(t, n)
 	f, err := n.Cut(t.Context(), []Pair{{"n1", "n2"}}, All, Drop)
 	ok(t, err)
-	if there, back := arrive(t, a, b, 10), arrive(t, b, a, 10); there != 0 || back != 10 {
+	if there, back := arrive(t, a, b, 10, 0), arrive(t, b, a, 10, 10); there != 0 || back != 10 {
 		t.Errorf("%d of 10 arrived at n2 and %d of 10 at n1, want 0 and 10", there, back)
 	}
 	ok(t, f.Heal(t.Context()))
 	ok(t, f.Heal(t.Context()))
-	if there, back := arrive(t, a, b, 10), arrive(t, b, a, 10); there != 10 || back != 10 {
+	if there, back := arrive(t, a, b, 10, 10), arrive(t, b, a, 10, 10); there != 10 || back != 10 {
 		t.Errorf("healed: %d of 10 arrived at n2 and %d of 10 at n1, want 10 and 10", there, back)
 	}
 	if after := state(t, n); after != before {
@@ -55,11 +56,11 @@ func TestTraffic(t *testing.T) {
 		for _, how := range []How{Drop, Reject} {
 			f, err := n.Cut(t.Context(), test.pairs, test.traffic, how)
 			ok(t, err)
-			if got := fmt.Sprint(unreached(hosts, ports)); got != test.lost {
+			if got := fmt.Sprint(unreached(hosts, ports, test.lost)); got != test.lost {
 				t.Errorf("%s of %v with %s: unreached %s, want %s", test.traffic, test.pairs, how, got, test.lost)
 			}
 			ok(t, f.Heal(t.Context()))
-			if got := unreached(hosts, ports); len(got) != 0 {
+			if got := unreached(hosts, ports, ""); len(got) != 0 {
 				t.Errorf("healed: unreached %v, want none", got)
 			}
 		}
@@ -85,18 +86,19 @@ func TestGossipIncludesDatagrams(t *testing.T) {
 	for _, how := range []How{Drop, Reject} {
 		f, err := n.Cut(t.Context(), []Pair{{"n1", "n2"}}, Gossip, how)
 		ok(t, err)
-		if to, from := arrive(t, other, peer, 1), arrive(t, gossip, peerOther, 1); to != 0 || from != 0 {
+		if to, from := arrive(t, other, peer, 1, 0), arrive(t, gossip, peerOther, 1, 0); to != 0 || from != 0 {
 			t.Errorf("%s: %d datagrams to the gossip port and %d from it arrived, want none", how, to, from)
 		}
-		if got := arrive(t, other, peerOther, 1); got != 1 {
+		if got := arrive(t, other, peerOther, 1, 1); got != 1 {
 			t.Errorf("%s: a datagram between other ports did not arrive", how)
 		}
 		ok(t, f.Heal(t.Context()))
 	}
 }
 
-// unreached connects to all ports of all hosts at once and returns the ports that do not answer.
-func unreached(hosts []*Host, ports []int) (lost []string) {
+// unreached connects to all ports of all hosts at once and returns the ports that do not answer. It waits for all that the list want
+// does not have.
+func unreached(hosts []*Host, ports []int, want string) (lost []string) {
 	results := make(chan string)
 	asked := 0
 	for _, from := range hosts {
@@ -107,11 +109,14 @@ func unreached(hosts []*Host, ports []int) (lost []string) {
 			for _, port := range ports {
 				asked++
 				go func() {
-					if reaches(from, to, port) == nil {
-						results <- ""
-						return
+					name, within := fmt.Sprintf("%s-%s:%d", from.Name, to.Name, port), patience
+					if strings.Contains(want, name) {
+						within = silence
 					}
-					results <- fmt.Sprintf("%s-%s:%d", from.Name, to.Name, port)
+					if reaches(from, to, port, within) == nil {
+						name = ""
+					}
+					results <- name
 				}()
 			}
 		}
@@ -130,7 +135,7 @@ func second(_ *Fault, err error) error { return err }
 func TestRejectNotifiesSender(t *testing.T) {
 	n, h := newNet(t, 2)
 	listenTCP(t, h[1], 9000)
-	conn, err := dial(h[0], h[1], "tcp", 9000)
+	conn, err := dial(h[0], h[1], 9000, patience)
 	ok(t, err)
 	defer conn.Close()
 	ok(t, ask(conn, patience))
@@ -141,14 +146,14 @@ func TestRejectNotifiesSender(t *testing.T) {
 	if err := ask(conn, patience); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("an open connection: %v, want a reset", err)
 	}
-	if _, err := dial(h[0], h[1], "tcp", 9000); !errors.Is(err, syscall.ECONNREFUSED) {
+	if _, err := dial(h[0], h[1], 9000, patience); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("a new connection: %v, want a refusal", err)
 	}
-	if got := arrive(t, a, b, 10); got != 0 {
+	if got := arrive(t, a, b, 10, 0); got != 0 {
 		t.Errorf("%d datagrams arrived, want none", got)
 	}
 	ok(t, n.HealAll(t.Context()))
-	ok(t, reaches(h[0], h[1], 9000))
+	ok(t, reaches(h[0], h[1], 9000, patience))
 }
 
 func TestLoss(t *testing.T) {
@@ -157,14 +162,15 @@ func TestLoss(t *testing.T) {
 	f, err := n.Loss(t.Context(), []Pair{{"n1", "n2"}}, All, 0.3)
 	ok(t, err)
 	// The expected number is 700 with a standard deviation of 14. The bounds are six deviations away.
-	if got := arrive(t, a, b, 1000); got < 613 || got > 787 {
+	const least, most = 613, 787
+	if got := arrive(t, a, b, 1000, least); got < least || got > most {
 		t.Errorf("%d of 1000 arrived, want about 700", got)
 	}
-	if got := arrive(t, b, a, 100); got != 100 {
+	if got := arrive(t, b, a, 100, 100); got != 100 {
 		t.Errorf("%d of 100 arrived in the other direction, want all", got)
 	}
 	ok(t, f.Heal(t.Context()))
-	if got := arrive(t, a, b, 100); got != 100 {
+	if got := arrive(t, a, b, 100, 100); got != 100 {
 		t.Errorf("healed: %d of 100 arrived, want all", got)
 	}
 	if after := state(t, n); after != "" {
@@ -182,14 +188,14 @@ func TestIdle(t *testing.T) {
 	ok(t, err)
 	delay, err := n.Delay(t.Context(), []Pair{{"n1", "n2"}}, 7702, time.Millisecond, 0)
 	ok(t, err)
-	ok(t, reaches(h[0], h[1], 7700))
+	ok(t, reaches(h[0], h[1], 7700, patience))
 	for name, f := range map[string]*Fault{"a cut": cut, "a cut of all": all, "a delay": delay} {
 		if !f.Idle(t.Context()) {
 			t.Errorf("%s is not idle, want it idle without traffic that it could hit", name)
 		}
 	}
-	_ = reaches(h[0], h[1], 7702)
-	_ = reaches(h[2], h[1], 7700)
+	_ = reaches(h[0], h[1], 7702, silence)
+	_ = reaches(h[2], h[1], 7700, silence)
 	for name, f := range map[string]*Fault{"a cut": cut, "a cut of all": all, "a delay": delay} {
 		if f.Idle(t.Context()) {
 			t.Errorf("%s is idle, want it not idle after traffic that it hit", name)

@@ -14,32 +14,36 @@ import (
 // roundTrip dials and returns the time that a word takes there and back.
 func roundTrip(t *testing.T, from, to *Host, port int) time.Duration {
 	t.Helper()
-	conn, err := dial(from, to, "tcp", port)
+	conn, err := dial(from, to, port, patience)
 	ok(t, err)
 	defer conn.Close()
 	start := time.Now()
-	ok(t, ask(conn, 10*time.Second))
+	ok(t, ask(conn, patience))
 	return time.Since(start)
 }
 
-// roundTripWithin makes up to five round trips until one takes at most the time most, because a busy machine delays some of them. It
-// returns the time of the last. Each must take at least the time least.
-func roundTripWithin(t *testing.T, from, to *Host, port int, least, most time.Duration) (took time.Duration) {
+// roundTripWithin makes round trips until one takes at most the time most, because a busy machine delays some of them. Each must take
+// at least the time least.
+func roundTripWithin(t *testing.T, from, to *Host, port int, least, most time.Duration) {
 	t.Helper()
-	trips := 5
-	for took = roundTrip(t, from, to, port); ; took = roundTrip(t, from, to, port) {
-		if took < least {
+	for began := time.Now(); ; {
+		took := roundTrip(t, from, to, port)
+		switch {
+		case took < least:
 			t.Errorf("%s to %s:%d took %s, want at least %s", from.Name, to.Name, port, took, least)
-		}
-		if trips--; took <= most || trips == 0 {
-			return took
+			return
+		case took <= most:
+			return
+		case time.Since(began) > patience:
+			t.Errorf("%s to %s:%d took %s, want at most %s", from.Name, to.Name, port, took, most)
+			return
 		}
 	}
 }
 
-// broken reports whether a connection fails within 5 s.
+// broken waits until a connection fails, and reports whether it does.
 func broken(conn net.Conn) bool {
-	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	_, err := conn.Read(make([]byte, 1))
 	timeout, isTimeout := errors.AsType[net.Error](err)
 	return err != nil && !errors.Is(err, io.EOF) && !(isTimeout && timeout.Timeout())
@@ -52,11 +56,11 @@ func TestDelay(t *testing.T) {
 			listenTCP(t, host, port)
 		}
 	}
-	before, err := dial(h[0], h[1], "tcp", 7702)
+	before, err := dial(h[0], h[1], 7702, patience)
 	ok(t, err)
 	defer before.Close()
 	ok(t, ask(before, patience))
-	aside, err := dial(h[0], h[1], "tcp", 7700)
+	aside, err := dial(h[0], h[1], 7700, patience)
 	ok(t, err)
 	defer aside.Close()
 
@@ -79,21 +83,17 @@ func TestDelay(t *testing.T) {
 		if test.delayed {
 			least, most = 2*delay, 10*delay
 		}
-		if took := roundTripWithin(t, test.from, test.to, test.port, least, most); took > most {
-			t.Errorf("%s to %s:%d took %s, delayed: %t", test.from.Name, test.to.Name, test.port, took, test.delayed)
-		}
+		roundTripWithin(t, test.from, test.to, test.port, least, most)
 	}
 
-	during, err := dial(h[0], h[1], "tcp", 7702)
+	during, err := dial(h[0], h[1], 7702, patience)
 	ok(t, err)
 	defer during.Close()
 	ok(t, f.Heal(t.Context()))
 	if !broken(during) {
 		t.Error("a connection opened during the delay stays open after it")
 	}
-	if took := roundTripWithin(t, h[0], h[1], 7702, 0, 2*delay-1); took >= 2*delay {
-		t.Errorf("healed: a round trip took %s, want less than %s", took, 2*delay)
-	}
+	roundTripWithin(t, h[0], h[1], 7702, 0, 2*delay-1) // healed
 	if after := state(t, n); after != "" || n.slots != 0 {
 		t.Errorf("left behind:\n%s", after)
 	}
@@ -107,11 +107,11 @@ func TestDelayKeepsThroughput(t *testing.T) {
 	const delay = 100 * time.Millisecond
 	_, err := n.Delay(t.Context(), []Pair{{"n1", "n2"}}, 7702, delay, delay/10)
 	ok(t, err)
-	conn, err := dial(h[0], h[1], "tcp", 7702)
+	conn, err := dial(h[0], h[1], 7702, patience)
 	ok(t, err)
 	defer conn.Close()
 	start := time.Now()
-	ok(t, conn.SetDeadline(start.Add(10*time.Second)))
+	ok(t, conn.SetDeadline(start.Add(patience)))
 	const words, size = 2000, 1000
 	go func() {
 		for i := range words {
@@ -123,8 +123,8 @@ func TestDelayKeepsThroughput(t *testing.T) {
 	}()
 	got, err := io.ReadAll(conn)
 	ok(t, err)
-	if took := time.Since(start); took < 2*delay || took > 50*delay {
-		t.Errorf("all words took %s, want %s to %s", took, 2*delay, 50*delay)
+	if took := time.Since(start); took < 2*delay || took > words*delay/2 {
+		t.Errorf("all words took %s, want %s to %s", took, 2*delay, words*delay/2)
 	}
 	if len(got) != words*size {
 		t.Fatalf("%d bytes returned, want %d", len(got), words*size)
@@ -147,7 +147,7 @@ func TestDelayGoesThroughTheNetwork(t *testing.T) {
 		_, err := n.Delay(t.Context(), []Pair{{"n1", "n2"}}, port, 10*time.Millisecond, 0)
 		ok(t, err)
 	}
-	conn, err := dial(h[0], h[1], "tcp", 7702)
+	conn, err := dial(h[0], h[1], 7702, patience)
 	ok(t, err)
 	defer conn.Close()
 	peer, err := l.Accept()
@@ -156,16 +156,16 @@ func TestDelayGoesThroughTheNetwork(t *testing.T) {
 	if got := peer.RemoteAddr().(*net.TCPAddr).IP.String(); got != h[0].IP {
 		t.Errorf("the connection comes from %s, want %s", got, h[0].IP)
 	}
-	ok(t, reaches(h[0], h[1], 7703))
+	ok(t, reaches(h[0], h[1], 7703, patience))
 	f, err := n.Cut(t.Context(), []Pair{{"n1", "n2"}}, Gossip, Drop)
 	ok(t, err)
-	if reaches(h[0], h[1], 7703) == nil {
+	if reaches(h[0], h[1], 7703, silence) == nil {
 		t.Error("a cut does not stop a delayed connection")
 	}
 	ok(t, f.Heal(t.Context()))
 	// The port has no listener, and the sender must learn of that.
 	l.Close()
-	refused, err := dial(h[0], h[1], "tcp", 7702)
+	refused, err := dial(h[0], h[1], 7702, patience)
 	if err == nil {
 		defer refused.Close()
 		if !broken(refused) {
@@ -187,9 +187,7 @@ func TestDelaysAddUpAndHealInAnyOrder(t *testing.T) {
 	}
 	check := func(want time.Duration) {
 		t.Helper()
-		if took := roundTripWithin(t, h[0], h[1], 7702, want, want+2*short); took > want+2*short {
-			t.Errorf("a round trip took %s, want %s to %s", took, want, want+2*short)
-		}
+		roundTripWithin(t, h[0], h[1], 7702, want, want+2*short)
 	}
 	for _, firstGoesFirst := range []bool{true, false} {
 		first, second := begin(short), begin(long)

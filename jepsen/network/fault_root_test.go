@@ -94,25 +94,27 @@ func TestSlow(t *testing.T) {
 	listenTCP(t, h[1], 9000)
 	const size = 100_000 // bytes; 0.8 s at 1 Mbit/s
 	send := func() time.Duration {
-		conn, err := dial(h[0], h[1], "tcp", 9000)
+		conn, err := dial(h[0], h[1], 9000, patience)
 		ok(t, err)
 		defer conn.Close()
-		ok(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+		ok(t, conn.SetDeadline(time.Now().Add(patience)))
 		start := time.Now()
 		go func() { _, _ = conn.Write(make([]byte, size)) }()
 		_, err = io.ReadFull(conn, make([]byte, size))
 		ok(t, err)
 		return time.Since(start)
 	}
-	fast := send()
 	f, err := n.Slow(t.Context(), []string{"n1"}, 1_000_000)
 	ok(t, err)
-	if took := send(); took < 600*time.Millisecond || took > 8*time.Second {
+	const slow = 600 * time.Millisecond
+	if took := send(); took < slow {
 		t.Errorf("100 kB at 1 Mbit/s took %s, want about 0.8 s", took)
 	}
 	ok(t, f.Heal(t.Context()))
-	if took := send(); took > 600*time.Millisecond {
-		t.Errorf("healed: 100 kB took %s, want less than 0.6 s; before the fault: %s", took, fast)
+	for began := time.Now(); send() >= slow; { // a busy machine makes some slow
+		if time.Since(began) > patience {
+			t.Fatalf("healed: 100 kB still take %s", slow)
+		}
 	}
 }
 

@@ -16,8 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is the time that a test waits for a packet that a fault may stop.
-const patience = 400 * time.Millisecond
+// patience bounds a wait for an event whose time proves nothing: a test that waits longer hangs.
+const patience = 2 * time.Minute
+
+// silence is the time after which a packet that a fault should stop counts as stopped.
+const silence = 400 * time.Millisecond
 
 // ok fails the test if err is not nil.
 func ok(t *testing.T, err error) {
@@ -50,9 +53,9 @@ func listenTCP(t *testing.T, h *Host, port int) {
 	}()
 }
 
-func dial(from, to *Host, network string, port int) (conn net.Conn, err error) {
+func dial(from, to *Host, port int, within time.Duration) (conn net.Conn, err error) {
 	err = from.Do(func() (err error) {
-		conn, err = net.DialTimeout(network, net.JoinHostPort(to.IP, strconv.Itoa(port)), patience)
+		conn, err = net.DialTimeout("tcp", net.JoinHostPort(to.IP, strconv.Itoa(port)), within)
 		return err
 	})
 	return conn, err
@@ -70,14 +73,14 @@ func ask(conn net.Conn, within time.Duration) error {
 	return err
 }
 
-// reaches returns nil if a new TCP connection receives an answer.
-func reaches(from, to *Host, port int) error {
-	conn, err := dial(from, to, "tcp", port)
+// reaches returns nil if a new TCP connection receives an answer. It waits twice for at most the time within.
+func reaches(from, to *Host, port int, within time.Duration) error {
+	conn, err := dial(from, to, port, within)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	return ask(conn, patience)
+	return ask(conn, within)
 }
 
 // A mailbox is a UDP socket on a port of a host.
@@ -103,8 +106,9 @@ func openMailbox(t *testing.T, h *Host, port int) mailbox {
 	return m
 }
 
-// arrive sends n datagrams of 1000 bytes from one mailbox to the other and returns the number that arrive.
-func arrive(t *testing.T, from, to mailbox, n int) (arrived int) {
+// arrive sends n datagrams of 1000 bytes from one mailbox to the other and returns the number that arrive. It waits for at least
+// the number least, and for further ones until there is silence.
+func arrive(t *testing.T, from, to mailbox, n, least int) (arrived int) {
 	t.Helper()
 	for range n {
 		if _, err := from.WriteTo(make([]byte, 1000), to.LocalAddr()); err != nil {
@@ -112,7 +116,11 @@ func arrive(t *testing.T, from, to mailbox, n int) (arrived int) {
 		}
 	}
 	for arrived < n {
-		ok(t, to.SetReadDeadline(time.Now().Add(patience)))
+		within := silence
+		if arrived < least {
+			within = patience
+		}
+		ok(t, to.SetReadDeadline(time.Now().Add(within)))
 		if _, _, err := to.ReadFrom(make([]byte, 2000)); err != nil {
 			break
 		}
