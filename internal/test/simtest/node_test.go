@@ -84,9 +84,12 @@ func (n *node) start() *node {
 }
 
 // stop stops the process gracefully.
-func (n *node) stop() error {
+func (n *node) stop() error { return n.stopWithin(10 * time.Second) }
+
+// stopWithin is stop with another limit of the time for everything before the end of the process.
+func (n *node) stopWithin(limit time.Duration) error {
 	p := n.proc()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	err := p.member.Close(ctx)
 	n.current.Store(nil)

@@ -167,6 +167,7 @@ func TestWorkersRunOut(t *testing.T) {
 // When all members shut down at once, the next leader may be gone before it takes over leadership.
 func TestAllShutDownAtOnce(t *testing.T) {
 	t.Parallel()
+	const limit = time.Minute
 	simulate(t, options{}, func(w *world) {
 		slowest := time.Duration(0)
 		for range depth.Of(15, 40) {
@@ -174,7 +175,7 @@ func TestAllShutDownAtOnce(t *testing.T) {
 			var closing sync.WaitGroup
 			began := time.Now()
 			for _, n := range w.nodes {
-				closing.Go(func() { _ = n.stop() })
+				closing.Go(func() { _ = n.stopWithin(limit) })
 			}
 			closing.Wait()
 			slowest = max(slowest, time.Since(began))
@@ -182,9 +183,10 @@ func TestAllShutDownAtOnce(t *testing.T) {
 			w.untilAllIssue(recovery)
 		}
 		t.Logf("the slowest shutdown took %v", slowest)
-		// A lost answer to the release of a worker takes 5 s, the transfer of leadership 1 s.
-		if slowest > 6500*time.Millisecond {
-			t.Errorf("the slowest shutdown took %v, want at most 6.5 s", slowest)
+		// Answers may be lost: to the request for a window 5 s, to the release of a worker 5 s, and to an exchange of gossip 10 s. The
+		// transfer of leadership takes 1 s. Only a wait without a limit of its own lasts until that of the shutdown.
+		if slowest > limit/2 {
+			t.Errorf("the slowest shutdown took %v, want at most %v", slowest, limit/2)
 		}
 	})
 }
