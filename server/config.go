@@ -14,6 +14,7 @@ import (
 	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/server/backups"
+	"github.com/snowraft/snowraft/server/socket"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -36,6 +37,9 @@ type Config struct {
 	RedisAddr string
 	// ThriftAddr is the address for clients of Twitter's Snowflake server; empty disables the listener.
 	ThriftAddr string
+	// HTTPSocket and RedisSocket are Unix sockets for HTTP and Redis clients, without TLS; an empty path disables the socket. Without a
+	// mode, only the user of the process may connect.
+	HTTPSocket, RedisSocket socket.File
 	// AdvertiseHost is the host name or IP address at which members and clients reach this member; empty: the host of RaftAddr.
 	AdvertiseHost string
 	// HTTPHosts are further host names by which browsers may reach the HTTP port of an open member.

@@ -58,7 +58,9 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 		return nil, err
 	}
 	p := &ports{gossipIP: ip.String()}
-	if p.Ports, err = frontend.Listen(ctx, cfg.Network, frontend.Addresses{API: cfg.APIAddr, HTTP: cfg.HTTPAddr, Redis: cfg.RedisAddr, Thrift: cfg.ThriftAddr}); err != nil {
+	if p.Ports, err = frontend.Listen(ctx, cfg.Network, frontend.Addresses{
+		API: cfg.APIAddr, HTTP: cfg.HTTPAddr, Redis: cfg.RedisAddr, Thrift: cfg.ThriftAddr, HTTPSocket: cfg.HTTPSocket, RedisSocket: cfg.RedisSocket,
+	}); err != nil {
 		return nil, err
 	}
 	p.Host, p.Names = host, cfg.HTTPHosts

@@ -25,6 +25,8 @@ func (s *Server) settings() map[string]any {
 		"gossip-addr":              c.GossipAddr,
 		"redis-addr":               c.RedisAddr,
 		"thrift-addr":              c.ThriftAddr,
+		"http-socket":              c.HTTPSocket.Path,
+		"redis-socket":             c.RedisSocket.Path,
 		"advertise-host":           c.AdvertiseHost,
 		"http-hosts":               c.HTTPHosts,
 		"join":                     c.Join,

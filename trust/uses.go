@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -44,7 +45,7 @@ type Uses struct {
 
 // Connected records a connection from an address with a valid token. The caller calls closed at its end.
 func (u *Uses) Connected(address string, token uint64, secret string, now time.Time) (closed func(now time.Time)) {
-	key := useKey{hostOf(address), token, secret, ""}
+	key := useKey{HostOf(address), token, secret, ""}
 	u.record(key, 1, now)
 	return func(now time.Time) {
 		u.mu.Lock()
@@ -57,7 +58,7 @@ func (u *Uses) Connected(address string, token uint64, secret string, now time.T
 
 // Refused records a refused token and returns its use. fresh reports whether that is the first refusal for an hour.
 func (u *Uses) Refused(address string, token uint64, fault Fault, now time.Time) (use Use, fresh bool) {
-	return u.record(useKey{hostOf(address), token, "", fault}, 0, now)
+	return u.record(useKey{HostOf(address), token, "", fault}, 0, now)
 }
 
 func (u *Uses) record(key useKey, open int, now time.Time) (use Use, fresh bool) {
@@ -115,12 +116,14 @@ func (u *Uses) List() []Use {
 	return all
 }
 
-// hostOf returns the host of an address; the address itself if it has no port.
-func hostOf(address string) string {
+// HostOf returns the host of an address, or the user of a process that connected to a Unix socket (unix:uid=1000); the address itself
+// if it has neither a port nor a process.
+func HostOf(address string) string {
 	if at, err := netip.ParseAddrPort(address); err == nil {
 		return at.Addr().Unmap().String()
 	}
-	return address
+	user, _, _ := strings.Cut(address, ",pid=")
+	return user
 }
 
 // AskedFor returns the fingerprint of the secret of the only pin in a client's server name; empty if the name has several pins or

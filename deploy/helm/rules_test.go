@@ -226,7 +226,7 @@ func keysOf(t *testing.T, command string) []string {
 
 // owned are the settings that the chart sets, or that do not fit into a StatefulSet.
 var owned = []string{"advertise-host", "api-addr", "bootstrap-expect", "client-tls", "data-dir", "force-name", "gossip-addr", "http-addr",
-	"insecure", "join", "name", "nonvoter", "raft-addr", "redis-addr", "secret-file", "thrift-addr", "tls-cert", "tls-hosts", "tls-key"}
+	"http-socket", "http-socket-mode", "insecure", "join", "name", "nonvoter", "raft-addr", "redis-addr", "redis-socket", "redis-socket-mode", "secret-file", "thrift-addr", "tls-cert", "tls-hosts", "tls-key"}
 
 func TestSchemaHasAllSettingsOfMembers(t *testing.T) {
 	t.Parallel()

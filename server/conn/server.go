@@ -20,17 +20,17 @@ type Client interface {
 	Serve()
 }
 
-// Server serves the connections of one listener, each on a goroutine. Its methods may be called from any goroutine.
+// Server serves the connections of its listeners, each on a goroutine. Its methods may be called from any goroutine.
 type Server[C Client] struct {
 	// Closing ends when Close begins, and Lasts when it cuts off or has ended all connections. Lasts is the parent of the contexts of
 	// all requests.
 	Closing, Lasts context.Context
 	close, end     context.CancelFunc
 
-	mu       sync.Mutex
-	listener net.Listener // nil until ServeConns
-	clients  map[C]net.Conn
-	running  sync.WaitGroup
+	mu        sync.Mutex
+	listeners []net.Listener
+	clients   map[C]net.Conn
+	running   sync.WaitGroup
 }
 
 // NewServer returns a Server. It serves after Serve is called.
@@ -42,11 +42,11 @@ func NewServer[C Client]() *Server[C] {
 }
 
 // ServeConns serves the connections of a listener, as clients that begin returns, until Close, and closes the listener. It may be
-// called once. It returns nil after Close, or the error of a listener that another party closed.
+// called with several listeners at a time. It returns nil after Close, or the error of a listener that another party closed.
 func (s *Server[C]) ServeConns(l net.Listener, begin func(net.Conn) C, logger *slog.Logger) error {
 	defer func() { _ = l.Close() }()
 	s.mu.Lock()
-	s.listener = l
+	s.listeners = append(s.listeners, l)
 	closed := s.Closing.Err() != nil
 	s.mu.Unlock()
 	if closed {
@@ -103,8 +103,8 @@ func (s *Server[C]) Clients() int {
 func (s *Server[C]) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.close()
-	if s.listener != nil {
-		_ = s.listener.Close()
+	for _, l := range s.listeners {
+		_ = l.Close()
 	}
 	s.mu.Unlock()
 	s.Each(func(_ C, nc net.Conn) { EndReading(nc) })

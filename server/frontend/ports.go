@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/server/socket"
 )
 
 // Network listens and dials for a process, with the methods of [net.ListenConfig] and [net.Dialer].
@@ -37,17 +40,22 @@ type Ports struct {
 	API, HTTP net.Listener
 	Redis     net.Listener // nil if Redis's protocol is off
 	Thrift    net.Listener // nil if Thrift is off
+	// HTTPSocket and RedisSocket are Unix sockets for the same protocols, without TLS; nil if they are off.
+	HTTPSocket, RedisSocket net.Listener
 	// Host is the advertised host; if empty, the bound address is advertised.
 	Host string
 	// Names are further names by which browsers may reach the HTTP port of an open process.
 	Names []string
 }
 
-// Addresses holds the addresses to bind, as host:port. Port 0 picks a free port. An empty Redis or Thrift address turns that
-// protocol off.
-type Addresses struct{ API, HTTP, Redis, Thrift string }
+// Addresses holds the addresses to bind, as host:port, and sockets. Port 0 picks a free port. An empty Redis or Thrift address turns
+// that port off, and an empty path turns that socket off.
+type Addresses struct {
+	API, HTTP, Redis, Thrift string
+	HTTPSocket, RedisSocket  socket.File
+}
 
-// Listen binds the ports in a network, which the caller must close; nil is the machine's network. ctx bounds the resolution of
+// Listen binds the sockets, and the ports in a network. The caller must close both. A nil network is that of the machine. ctx bounds the resolution of
 // host names. An error names the flag of the port; all ports are closed then.
 func Listen(ctx context.Context, in Network, at Addresses) (p *Ports, err error) {
 	p = &Ports{}
@@ -71,7 +79,30 @@ func Listen(ctx context.Context, in Network, at Addresses) (p *Ports, err error)
 		}
 		*port.listener = l
 	}
+	for _, s := range []struct {
+		flag     string
+		at       socket.File
+		listener *net.Listener
+	}{
+		{"http-socket", at.HTTPSocket, &p.HTTPSocket},
+		{"redis-socket", at.RedisSocket, &p.RedisSocket},
+	} {
+		if s.at.Path == "" {
+			continue
+		}
+		l, err := socket.Listen(ctx, s.at)
+		if err != nil {
+			p.Close()
+			return nil, fmt.Errorf("--%s %s: %w", s.flag, s.at.Path, cause(err))
+		}
+		*s.listener = l
+	}
 	return p, nil
+}
+
+// present returns the listeners that are on.
+func present(ls ...net.Listener) []net.Listener {
+	return slices.DeleteFunc(ls, func(l net.Listener) bool { return l == nil })
 }
 
 // ListenAt binds the TCP address of a flag, whose name has no dashes at its beginning. An error names the flag.
@@ -96,10 +127,8 @@ func cause(err error) error {
 
 // Close closes the ports that are open. It may be called again.
 func (p *Ports) Close() {
-	for _, l := range []net.Listener{p.API, p.HTTP, p.Redis, p.Thrift} {
-		if l != nil {
-			_ = l.Close()
-		}
+	for _, l := range present(p.API, p.HTTP, p.Redis, p.Thrift, p.HTTPSocket, p.RedisSocket) {
+		_ = l.Close()
 	}
 }
 

@@ -2,7 +2,6 @@ package frontend
 
 import (
 	"context"
-	"net"
 	"time"
 
 	"google.golang.org/grpc/metadata"
@@ -42,10 +41,7 @@ func (s *Server) hear(ctx context.Context) {
 
 // whoBrings describes the caller to people.
 func whoBrings(ctx context.Context) string {
-	host, _, err := net.SplitHostPort(Address(ctx))
-	if err != nil {
-		host = Address(ctx)
-	}
+	host := trust.HostOf(Address(ctx))
 	if actor := trust.PrincipalOf(ctx).Actor(); actor != trust.Open().Actor() {
 		return actor + " at " + host
 	}

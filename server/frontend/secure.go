@@ -12,10 +12,15 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
+// speaksTLS reports whether a port accepts clients over TLS only. A Unix socket needs none, because its bytes do not leave the host.
+func (s *Server) speaksTLS(l net.Listener) bool {
+	return s.behind.TLS != nil && !s.behind.Plain && l.Addr().Network() != "unix"
+}
+
 // secured wraps a port with TLS, unless clients may connect without TLS. The API port uses a handshaker instead, because
 // members always use TLS.
 func (s *Server) secured(l net.Listener, protocols ...string) net.Listener {
-	if s.behind.TLS == nil || s.behind.Plain {
+	if !s.speaksTLS(l) {
 		return l
 	}
 	if s.auth.Keys != nil {

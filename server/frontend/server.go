@@ -137,24 +137,28 @@ func (s *Server) Open(b Behind) (err error) {
 	s.open(func() error {
 		return s.grpc.Serve(s.bounded(s.cfg.Ports.API, kernel.GRPC))
 	})
-	if s.cfg.Ports.Redis != nil {
+	if ports := present(s.cfg.Ports.Redis, s.cfg.Ports.RedisSocket); len(ports) > 0 {
 		s.redis = redis.New(redis.Config{
 			Backend: redisBackend{b.Process, s.kernel}, Logger: s.cfg.Logger, Authenticate: s.loggedIn,
 			MaxClients: slots,
 			Meter:      func(command string) redis.Meter { return s.kernel.Of(kernel.Redis, command) },
 		})
-		s.open(func() error { return s.redis.Serve(s.secured(s.bounded(s.cfg.Ports.Redis, kernel.Redis))) })
+		for _, l := range ports {
+			s.open(func() error { return s.redis.Serve(s.secured(s.bounded(l, kernel.Redis))) })
+		}
 	}
 	if s.cfg.Ports.Thrift != nil {
 		s.thrift = s.newThrift(b)
 		s.open(func() error { return s.thrift.Serve(s.secured(s.bounded(s.cfg.Ports.Thrift, kernel.Thrift))) })
 	}
-	s.open(func() error {
-		if err := s.http.Serve(s.secured(s.bounded(s.cfg.Ports.HTTP, kernel.HTTP), "http/1.1")); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
+	for _, l := range present(s.cfg.Ports.HTTP, s.cfg.Ports.HTTPSocket) {
+		s.open(func() error {
+			if err := s.http.Serve(s.secured(s.bounded(l, kernel.HTTP), "http/1.1")); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		})
+	}
 	return nil
 }
 
@@ -165,7 +169,7 @@ func (s *Server) bounded(l net.Listener, protocol string) net.Listener {
 	method := s.kernel.Of(protocol, "other")
 	return conn.Listen(l, s.clients, func(nc net.Conn) {
 		method.Failed(full)
-		if protocol == kernel.Redis && (s.behind.TLS == nil || s.behind.Plain) {
+		if protocol == kernel.Redis && !s.speaksTLS(l) {
 			redis.RefuseClient(nc)
 		}
 	})

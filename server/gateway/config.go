@@ -7,6 +7,7 @@ import (
 	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/server/socket"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -24,6 +25,9 @@ type Config struct {
 	RedisAddr string
 	// ThriftAddr is the address for clients of Twitter's Snowflake server; empty disables the listener.
 	ThriftAddr string
+	// HTTPSocket and RedisSocket are Unix sockets for HTTP and Redis clients, without TLS; an empty path disables the socket. Without a
+	// mode, only the user of the process may connect.
+	HTTPSocket, RedisSocket socket.File
 
 	// HTTPHosts are further host names by which browsers may reach the HTTP port in front of an open cluster.
 	HTTPHosts []string

@@ -54,7 +54,9 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	ports, err := frontend.Listen(ctx, cfg.Network, frontend.Addresses{API: cfg.APIAddr, HTTP: cfg.HTTPAddr, Redis: cfg.RedisAddr, Thrift: cfg.ThriftAddr})
+	ports, err := frontend.Listen(ctx, cfg.Network, frontend.Addresses{
+		API: cfg.APIAddr, HTTP: cfg.HTTPAddr, Redis: cfg.RedisAddr, Thrift: cfg.ThriftAddr, HTTPSocket: cfg.HTTPSocket, RedisSocket: cfg.RedisSocket,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -39,10 +39,15 @@ func (c *conn) clientID([][]byte) { c.out = redcon.AppendInt(c.out, c.id) }
 // clientInfo answers with all fields of Redis 7.0, because client libraries expect each of them. Fields that are not counted
 // here are 0.
 func (c *conn) clientInfo(args [][]byte) {
+	addr, laddr := c.net.RemoteAddr().String(), c.net.LocalAddr().String()
+	if c.net.LocalAddr().Network() == "unix" { // libraries parse the form of Redis
+		laddr += ":0"
+		addr = laddr
+	}
 	c.verbatim(fmt.Sprintf("id=%d addr=%s laddr=%s fd=0 name=%s"+
 		" age=0 idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0"+
 		" rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=client|%s user=default redir=-1 resp=%d\n",
-		c.id, c.net.RemoteAddr(), c.net.LocalAddr(), c.name, subcommandName(args), c.protocol))
+		c.id, addr, laddr, c.name, subcommandName(args), c.protocol))
 }
 
 // onOrOff checks the argument of a setting without effect and answers OK.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,9 +25,10 @@ const (
 // Server serves the Redis protocol of one member or gateway. Its methods may be called from any goroutine.
 type Server struct {
 	*clients.Server[*conn]
-	cfg    Config
-	meters []Meter      // indexed by command
-	beats  atomic.Int64 // beats since the start: a coarse clock
+	cfg     Config
+	meters  []Meter      // indexed by command
+	beats   atomic.Int64 // beats since the start: a coarse clock
+	beating sync.Once
 	// call is the context of the Backend's calls for callers without a token. A new context for each command would cost more than most
 	// commands. Therefore all calls of one beat share a context, and its deadline is one beat later than any of them needs.
 	call   atomic.Pointer[context.Context]
@@ -69,7 +71,7 @@ func (s *Server) contextOf(caller *trust.Principal) context.Context {
 
 // Serve is [clients.Server.ServeConns].
 func (s *Server) Serve(l net.Listener) error {
-	go s.keepTime()
+	s.beating.Do(func() { go s.keepTime() })
 	return s.ServeConns(l, s.newConn, s.cfg.Logger)
 }
 

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Listener listens at a socket. The socket never has more permissions than its mode. The lock beside the socket is held until the
+// Listener listens at a socket. The socket never has more permissions than its mode. The lock with the name of the socket is held until the
 // socket is removed, so that of several processes with the same path one at a time looks for a socket there, replaces or removes it.
 type Listener struct {
 	*net.UnixListener
@@ -26,7 +26,7 @@ type Listener struct {
 	err     error // result of the first Close
 }
 
-// Listen listens at a socket, which it creates. It replaces a socket that no process listens at any more. It fails if a process
+// Listen listens at a socket, which it creates. It replaces a socket that no process listens at. It fails if a process
 // listens there, or if the path is that of another kind of file. The caller must close the listener, which removes the socket.
 func Listen(ctx context.Context, at File) (_ net.Listener, err error) {
 	at.Mode = cmp.Or(at.Mode, DefaultMode)

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 
 func pathOf(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "socket") // shorter than t.TempDir
+	dir, err := os.MkdirTemp("", "socket") //nolint:usetesting // a short path, as sockets require
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func modeOf(t *testing.T, path string) fs.FileMode {
 	return info.Mode()
 }
 
-// present returns the names of the files beside a socket, and its own.
+// present returns the names of the files in the directory of a socket.
 func present(t *testing.T, path string) string {
 	t.Helper()
 	files, err := os.ReadDir(filepath.Dir(path))

@@ -12,9 +12,10 @@ import (
 const (
 	// MaxPath is the greatest length of a path in bytes. The system keeps paths of sockets in a field of fixed size, which ends with a 0.
 	MaxPath = len(syscall.RawSockaddrUnix{}.Path) - 1
-	// MinMode and MaxMode bound the mode: the user of the process always has access, because the next process looks whether this one
-	// still listens.
-	MinMode, MaxMode fs.FileMode = 0o600, 0o777
+	// MinMode is the least mode: the user of the process always has access, because the next process looks whether this one listens.
+	MinMode fs.FileMode = 0o600
+	// MaxMode is the greatest mode.
+	MaxMode fs.FileMode = 0o777
 	// DefaultMode lets the user of the process connect, and no other user.
 	DefaultMode = MinMode
 )

@@ -113,6 +113,7 @@ func addNetworkFlags(cmd *cobra.Command, c *server.Config, gateway bool) {
 		}
 		cli.AddSetting(cmd, "Network", l.flag, v, l.help)
 	}
+	addSocketFlags(cmd, c)
 	cli.AddSetting(cmd, "Network", namesFlag, cli.HostsValue(&c.HTTPHosts),
 		"additional host names by which browsers may reach the HTTP port, if the cluster is open")
 }
@@ -158,7 +159,7 @@ func (c *config) finish(flags *pflag.FlagSet) error {
 	return c.distinct()
 }
 
-// distinct checks that no two listeners have the same address.
+// distinct checks that no two listeners have the same address, and no two sockets the same path.
 func (c *config) distinct() error {
 	taken := map[string]string{}
 	for _, l := range listeners {
@@ -171,6 +172,9 @@ func (c *config) distinct() error {
 			return cli.Usagef("--%s %q: already used by --%s; choose another address", l.flag, address, other)
 		}
 		taken[address] = l.flag
+	}
+	if c.HTTPSocket.Path != "" && c.HTTPSocket.Path == c.RedisSocket.Path {
+		return cli.Usagef("--redis-socket %q: already used by --http-socket; choose another path", c.RedisSocket.Path)
 	}
 	return nil
 }

@@ -127,7 +127,8 @@ func (h *Host) gateway(ctx context.Context, cfg gatewayConfig) error {
 		g, err := h.openGateway(ctx, gateway.Config{
 			Token: to.Token, CA: to.CA, OwnCertificate: cfg.OwnCertificate, AuditLog: cfg.auditTo(cfg.Logger),
 			Name: cfg.Name, Members: cfg.members, APIAddr: cfg.APIAddr, HTTPAddr: cfg.HTTPAddr,
-			HTTPHosts: cfg.HTTPHosts, RedisAddr: cfg.RedisAddr, ThriftAddr: cfg.ThriftAddr, Tracer: tracer, Logger: cfg.Logger, Version: cfg.Version,
+			HTTPHosts: cfg.HTTPHosts, RedisAddr: cfg.RedisAddr, ThriftAddr: cfg.ThriftAddr,
+			HTTPSocket: cfg.HTTPSocket, RedisSocket: cfg.RedisSocket, Tracer: tracer, Logger: cfg.Logger, Version: cfg.Version,
 		})
 		if err != nil {
 			tracer.Close(ctx)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/server/gateway"
+	"github.com/snowraft/snowraft/server/socket"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -28,7 +29,7 @@ func TestGatewayUntilSignal(t *testing.T) {
 	a.Environ["SNOWRAFT_ADDR"] = "127.0.0.1:7700" // address of the gateway, for client commands
 	a.Environ["SNOWRAFT_REDIS_ADDR"] = ":7704"
 	file := filepath.Join(t.TempDir(), "g.yaml")
-	if err := os.WriteFile(file, []byte("name: front\nhttp-addr: :80\nredis-addr: :1\nthrift-addr: :7609\ninsecure: true\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("name: front\nhttp-addr: :80\nredis-addr: :1\nthrift-addr: :7609\ninsecure: true\nredis-socket: /run/redis.sock\nredis-socket-mode: 0660\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	code := make(chan int, 1)
@@ -39,6 +40,7 @@ func TestGatewayUntilSignal(t *testing.T) {
 	cfg.Logger = nil
 	if want := (gateway.Config{
 		Name: "front", Members: []string{"a:1", "b:2"}, APIAddr: "127.0.0.1:7700", HTTPAddr: ":80", RedisAddr: ":7704", ThriftAddr: ":7609",
+		HTTPSocket: socket.File{Mode: socket.DefaultMode}, RedisSocket: socket.File{Path: "/run/redis.sock", Mode: 0o660},
 		Version: a.Version,
 	}); !reflect.DeepEqual(cfg, want) {
 		t.Errorf("the gateway is %+v, want %+v", cfg, want)
@@ -48,7 +50,7 @@ func TestGatewayUntilSignal(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, a.Err.String())
 	}
 	<-g.closed
-	for _, want := range []string{"gateway started", "api=127.0.0.1:1", "http=127.0.0.1:2", "redis=127.0.0.1:5", "gateway stopping", "gateway stopped"} {
+	for _, want := range []string{"gateway started", "api=127.0.0.1:1", "http=127.0.0.1:2", "redis=127.0.0.1:5", "redis_socket=/run/redis.sock", "gateway stopping", "gateway stopped"} {
 		if !strings.Contains(a.Err.String(), want) {
 			t.Errorf("the log has no %q: %s", want, a.Err.String())
 		}

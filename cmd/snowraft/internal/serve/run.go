@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/snowraft/snowraft/internal/cgroup"
@@ -58,6 +59,11 @@ func (h *Host) run(ctx context.Context, what string, cfg *config, open func(cont
 	}
 	if thrift := p.ThriftAddr(); thrift != "" {
 		p.about = append(p.about, "thrift", thrift)
+	}
+	for _, s := range sockets {
+		if at := s.field(&cfg.Config); at.Path != "" {
+			p.about = append(p.about, strings.ReplaceAll(s.flag, "-", "_"), at.Path)
+		}
 	}
 	logger.Info(what+" started", p.about...)
 	manager := h.supervisor(logger)

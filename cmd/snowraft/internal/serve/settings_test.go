@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -55,6 +56,10 @@ var settings = []struct {
 	{"gossip-addr", [3]string{"a:1", "b:1", "c:1"}, func(c config) any { return c.GossipAddr }, [4]any{"127.0.0.1:7703", "a:1", "b:1", "c:1"}},
 	{"redis-addr", [3]string{"a:1", "b:1", ""}, func(c config) any { return c.RedisAddr }, [4]any{"", "a:1", "b:1", ""}},
 	{"thrift-addr", [3]string{"a:1", "b:1", ""}, func(c config) any { return c.ThriftAddr }, [4]any{"", "a:1", "b:1", ""}},
+	{"http-socket", [3]string{"/a", "/b", ""}, func(c config) any { return c.HTTPSocket.Path }, [4]any{"", "/a", "/b", ""}},
+	{"http-socket-mode", [3]string{"0660", "777", "0666"}, func(c config) any { return c.HTTPSocket.Mode }, [4]any{fs.FileMode(0o600), fs.FileMode(0o660), fs.FileMode(0o777), fs.FileMode(0o666)}},
+	{"redis-socket", [3]string{"/a", "/b", ""}, func(c config) any { return c.RedisSocket.Path }, [4]any{"", "/a", "/b", ""}},
+	{"redis-socket-mode", [3]string{"0660", "777", "0666"}, func(c config) any { return c.RedisSocket.Mode }, [4]any{fs.FileMode(0o600), fs.FileMode(0o660), fs.FileMode(0o777), fs.FileMode(0o666)}},
 	{"http-hosts", [3]string{"a", "a,b.example", "b, ::1"}, func(c config) any { return c.HTTPHosts }, [4]any{[]string(nil), []string{"a"}, []string{"a", "b.example"}, []string{"b", "::1"}}},
 	{"advertise-host", [3]string{"a", "10.0.0.1", "::1"}, func(c config) any { return c.AdvertiseHost }, [4]any{"", "a", "10.0.0.1", "::1"}},
 	{"secret-file", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.secretFile }, [4]any{"", "/a", "/b", "/c"}},
