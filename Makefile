@@ -33,7 +33,7 @@ build: ## Build bin/snowraft
 	CGO_ENABLED=0 go build -ldflags '-X main.version=$(VERSION)' -o bin/snowraft ./cmd/snowraft
 
 # The packages of commands that run on Windows; their tests must compile there.
-CLIENT_COMMANDS := backfill backup bench cli/... contexts events id layout leader member seq template token upgrade
+CLIENT_COMMANDS := backfill backup bench cli/... cluster contexts debug events id layout leader member migrate secret seq template token top upgrade
 
 .PHONY: cross
 cross: ## Check that it builds for other platforms
