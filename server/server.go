@@ -44,6 +44,9 @@ type Server struct {
 	backups  *backups.Keeper // nil without a schedule
 	opened   chan struct{}   // closed once member is set
 
+	stopBackups context.CancelFunc
+	backupsDone sync.WaitGroup
+
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -131,8 +134,10 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	while, cancel := context.WithCancel(context.Background())
 	go s.warnInitial(while)
 	go s.moved.run(while)
+	backing, stop := context.WithCancel(while)
+	s.stopBackups = stop
 	if s.backups != nil {
-		go s.backups.Run(while)
+		s.backupsDone.Go(func() { s.backups.Run(backing) })
 	}
 	if cfg.ThriftAddr != "" {
 		go s.createTwitter(while, twitter)
@@ -170,14 +175,16 @@ func (s *Server) Failure() error { return s.member.Node().Failure() }
 // Alive returns nil while the member's upkeep runs. Otherwise the error says for how long the upkeep has not run.
 func (s *Server) Alive() error { return s.member.Node().Alive() }
 
-// Close shuts the member down gracefully. The member stops being ready, finishes requests in flight, releases its workers
-// and transfers leadership, then stops. ctx bounds all but the last step. Further calls wait for the first one and return
+// Close shuts the member down gracefully. The member stops being ready, finishes requests in flight, ends a scheduled backup,
+// releases its workers and transfers leadership, then stops. ctx bounds all but the last step. Further calls wait for the first one and return
 // its error.
 func (s *Server) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
 		s.member.Events().Note(events.Process, slog.LevelInfo, s.cfg.Name+" is shutting down")
 		s.api.CloseViews()
+		s.stopBackups()
 		s.Drain(ctx)
+		s.backupsDone.Wait()
 		failed := s.Failure() != nil
 		if s.closeErr = s.member.Close(ctx); !failed && s.closeErr == nil {
 			s.ended.end()

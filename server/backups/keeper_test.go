@@ -36,6 +36,7 @@ type source struct {
 	index   uint64
 	term    uint64
 	skew    time.Duration
+	state   io.WriterTo // nil: an empty state
 }
 
 func (s *source) ClusterID() string { return cluster }
@@ -60,7 +61,11 @@ func (s *source) Capture(context.Context) (*commandv1.BackupHeader, io.WriterTo,
 		return nil, nil, s.refused
 	}
 	s.index++
-	return header(archive.Name{Cluster: cluster, Index: s.index, Term: s.term, TakenAtMillis: now}), fsm.NewState(), nil
+	h := header(archive.Name{Cluster: cluster, Index: s.index, Term: s.term, TakenAtMillis: now})
+	if s.state != nil {
+		return h, s.state, nil
+	}
+	return h, fsm.NewState(), nil
 }
 
 // set changes the source.
@@ -382,4 +387,46 @@ func retain(t *testing.T, random *rand.Rand) {
 			t.Error(err)
 		}
 	}
+}
+
+// endless is a state without an end. It closes began after some bytes.
+type endless struct{ began chan struct{} }
+
+func (e endless) WriteTo(w io.Writer) (n int64, err error) {
+	piece := make([]byte, 64<<10)
+	for err == nil {
+		var wrote int
+		wrote, err = w.Write(piece)
+		if n += int64(wrote); n == 1<<20 {
+			close(e.began)
+		}
+	}
+	return n, err
+}
+
+// A keeper that is stopped ends the backup in progress and leaves no part of it.
+func TestStopEndsTheBackup(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, state := newPlace(t), endless{make(chan struct{})}
+		k := backups.New(backups.Schedule{Place: p, Every: time.Hour, Keep: 1}, &source{leads: true, term: 1, state: state}, events.Discard, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			k.Run(ctx)
+		}()
+		<-state.began
+		cancel()
+		<-done
+		if left, err := filepath.Glob(filepath.Join(p.String(), cluster, "*")); err != nil || len(left) > 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+		if left, err := filepath.Glob(filepath.Join(p.String(), cluster, ".*")); err != nil || len(left) > 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+		if got := k.Status().Failures; got != 0 {
+			t.Errorf("%d failures, want none: the member stops", got)
+		}
+	})
 }

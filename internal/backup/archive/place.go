@@ -85,13 +85,19 @@ func parseURL(text string) (bucket, key string, err error) {
 	return u.Host, strings.TrimPrefix(u.Path, "/"), nil
 }
 
-// Read reads and verifies a backup of a place as [backup.Read] does, and checks that the backup has its name.
+// Read reads and verifies a backup of a place as [backup.Read] does, and checks that the backup has its name. It fails soon after ctx is
+// canceled.
 func Read(ctx context.Context, p Place, name Name) (*backup.Backup, error) {
 	r, size, err := p.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	b, err := backup.ReadStream(r, size, fsm.Version)
+	b, err := backup.ReadStream(reader(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return r.Read(p)
+	}), size, fsm.Version)
 	if err = errors.Join(err, r.Close()); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -100,6 +106,11 @@ func Read(ctx context.Context, p Place, name Name) (*backup.Backup, error) {
 	}
 	return b, nil
 }
+
+// reader is a function that reads.
+type reader func(p []byte) (int, error)
+
+func (r reader) Read(p []byte) (int, error) { return r(p) }
 
 // Header reads the header of a backup. It does not verify the rest.
 func Header(ctx context.Context, p Place, name Name) (*commandv1.BackupHeader, error) {
