@@ -183,8 +183,8 @@ func TestAllShutDownAtOnce(t *testing.T) {
 			w.untilAllIssue(recovery)
 		}
 		t.Logf("the slowest shutdown took %v", slowest)
-		// Answers may be lost: to the request for a window 5 s, to the release of a worker 5 s, and to an exchange of gossip 10 s. The
-		// transfer of leadership takes 1 s. Only a wait without a limit of its own lasts until that of the shutdown.
+		// Answers may be lost: to the request for a window for 5 s, to the release of a worker for 5 s, and to exchanges of gossip for a few
+		// seconds. The transfer of leadership takes 1 s. Only a wait without a limit of its own lasts until that of the shutdown.
 		if slowest > limit/2 {
 			t.Errorf("the slowest shutdown took %v, want at most %v", slowest, limit/2)
 		}
