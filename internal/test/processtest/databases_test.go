@@ -95,8 +95,8 @@ func startPostgres(t *testing.T, options ...string) string {
 		t.Fatal(err)
 	}
 	options = append([]string{"-k", folder, "-c", "listen_addresses=''", "-c", "fsync=off"}, options...)
-	run("pg_ctl", "start", "-w", "-l", folder+"/log", "-o", strings.Join(options, " "))
-	t.Cleanup(func() { run("pg_ctl", "stop", "-w", "-m", "immediate") })
+	run("pg_ctl", "start", "-w", "-t", strconv.Itoa(int(patience.Seconds())), "-l", folder+"/log", "-o", strings.Join(options, " "))
+	t.Cleanup(func() { run("pg_ctl", "stop", "-w", "-t", strconv.Itoa(int(patience.Seconds())), "-m", "immediate") })
 	return folder
 }
 
