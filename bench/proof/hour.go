@@ -8,7 +8,7 @@ import (
 const (
 	earlier  = 40 * time.Second // time of the calls an hour before
 	hourRun  = 2 * time.Minute
-	skipped  = time.Hour - 60*time.Second // what clocks go forward after these calls
+	skipped  = time.Hour - 60*time.Second // step of the clocks after these calls
 	hourMost = 3 * time.Second            // the seed moves faults by less
 )
 

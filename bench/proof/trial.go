@@ -11,7 +11,7 @@ import (
 
 // A trial is what the systems of one table go through.
 type trial struct {
-	name    string // of the table's markers in docs/proof.md
+	name    string // markers of the table in docs/proof.md
 	picture string // file of the timelines; empty for none
 	course  func(seed uint64) course
 }
@@ -25,7 +25,7 @@ var (
 // fewest is the number of calls below which a run shows nothing: an application did not work.
 const fewest = 10_000
 
-// meets returns the faults of a course that the system meets, as the record has them.
+// meets returns the faults of a course that the system meets, with the texts of the record.
 func (s system) meets(c course) []string {
 	var all []string
 	for _, f := range c.all() {
@@ -50,16 +50,15 @@ func (s system) judge(c course, raw string, o outcome) error {
 	return clocksWentBack(raw, c)
 }
 
-// clocksWentBack returns an error unless an application read a clock that had gone back, in the time of each fault that sets the clock
-// of one.
+// clocksWentBack returns an error unless an application read a clock that had gone back, in the time of each fault that sets one.
 func clocksWentBack(raw string, c course) error {
-	back := make(map[string]time.Duration) // by the text of the fault
+	back := make(map[string]time.Duration) // key: text of the fault
 	for _, f := range c.all() {
 		if f.Kind == setApp || f.Kind == hourApp {
 			back[f.String()] = f.Kind.back()
 		}
 	}
-	ahead := make(map[string]time.Duration) // of each application's clock at its last start, compared with the time of the run
+	ahead := make(map[string]time.Duration) // each application's clock at its last start minus the time of the run
 	var wanted time.Duration
 	var during string
 	return read(raw, func(e event) error {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// played is what a crafted raw file of a library has: the faults of a course, as events of these applications, and this many calls.
+// played returns the lines of a crafted raw file of a library: the faults of a course, an application, and this many calls.
 func played(s system, c course, calls int) []string {
 	at := func(d time.Duration, who, sign, text string) string {
 		return fmt.Sprintf("%d\t%s\t%s\t%s", d.Microseconds(), who, sign, text)
@@ -93,7 +93,7 @@ func TestDocumentRefusesCraftedRuns(t *testing.T) {
 		for _, bug := range []struct {
 			name  string
 			lines []string
-			want  string // in the error
+			want  string // a part of the error
 		}{
 			{"none", whole, ""},
 			{"a fault was not applied", without("(", "restart an application, its clock"), "had other faults"},
