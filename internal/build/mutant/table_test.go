@@ -47,6 +47,7 @@ var sections = []struct{ dir, title string }{
 	{"server/gateway", "Gateways"},
 	{"server/diagnose", "Debug archives"},
 	{"server/frontend", "Client ports"},
+	{"server/socket", "Unix sockets"},
 	{"server/redis", "Redis protocol"},
 	{"server/web", "HTTP"},
 	{"server/console", "Console"},
