@@ -21,7 +21,8 @@ const StuckTimeout = 2 * time.Second
 // After the first panic, bbolt is not called again: its locks may be held permanently, and its memory may differ from the
 // disk.
 type guardedBolt struct {
-	bolt   boltStore
+	through
+	bolt   io.Closer
 	broken atomic.Pointer[brokenPages] // nil until the first panic
 }
 
@@ -30,6 +31,12 @@ type boltStore interface {
 	raft.LogStore
 	raft.StableStore
 	io.Closer
+}
+
+func newGuardedBolt(bolt boltStore) *guardedBolt {
+	g := &guardedBolt{bolt: bolt}
+	g.through = through{bolt, bolt, g.do, g.do}
+	return g
 }
 
 // brokenPages is the error after a panic of bbolt.
@@ -61,50 +68,6 @@ func newBrokenPages(panicked any) *brokenPages {
 	}
 	return &brokenPages{reason: fmt.Sprint(panicked)}
 }
-
-// FirstIndex implements raft.LogStore.
-func (g *guardedBolt) FirstIndex() (uint64, error) {
-	return valueOf(g.do, g.bolt.FirstIndex)
-}
-
-// LastIndex implements raft.LogStore.
-func (g *guardedBolt) LastIndex() (uint64, error) {
-	return valueOf(g.do, g.bolt.LastIndex)
-}
-
-// GetLog implements raft.LogStore.
-func (g *guardedBolt) GetLog(index uint64, l *raft.Log) error {
-	return g.do(func() error { return g.bolt.GetLog(index, l) })
-}
-
-// StoreLog implements raft.LogStore.
-func (g *guardedBolt) StoreLog(l *raft.Log) error { return g.StoreLogs([]*raft.Log{l}) }
-
-// StoreLogs implements raft.LogStore.
-func (g *guardedBolt) StoreLogs(logs []*raft.Log) error {
-	return g.do(func() error { return g.bolt.StoreLogs(logs) })
-}
-
-// DeleteRange implements raft.LogStore.
-func (g *guardedBolt) DeleteRange(first, last uint64) error {
-	return g.do(func() error { return g.bolt.DeleteRange(first, last) })
-}
-
-// Set implements raft.StableStore.
-func (g *guardedBolt) Set(key, val []byte) error {
-	return g.do(func() error { return g.bolt.Set(key, val) })
-}
-
-// Get implements raft.StableStore.
-func (g *guardedBolt) Get(key []byte) ([]byte, error) {
-	return valueOf(g.do, func() ([]byte, error) { return g.bolt.Get(key) })
-}
-
-// SetUint64 implements raft.StableStore. checkedStable calls neither it nor GetUint64.
-func (g *guardedBolt) SetUint64([]byte, uint64) error { return errors.ErrUnsupported }
-
-// GetUint64 implements raft.StableStore.
-func (g *guardedBolt) GetUint64([]byte) (uint64, error) { return 0, errors.ErrUnsupported }
 
 // close closes the file, unless bbolt panicked; then the file closes with the process. It gives up after StuckTimeout, because
 // a write that hangs holds the lock.

@@ -108,7 +108,7 @@ func TestCloseWithFailedDisk(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				end := make(chan struct{})
 				defer close(end)
-				g := &guardedBolt{bolt: stubbornBolt{raft.NewInmemStore(), func() error { return c.close(end) }}}
+				g := newGuardedBolt(stubbornBolt{raft.NewInmemStore(), func() error { return c.close(end) }})
 				began := time.Now()
 				if err := g.close(); err == nil || !strings.Contains(err.Error(), c.says) || time.Since(began) != c.took {
 					t.Errorf("closed in %v: %v", time.Since(began), err)

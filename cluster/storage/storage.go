@@ -61,7 +61,7 @@ func openOnce(id *Identity, logger *slog.Logger, failed func(error)) (_ *Store, 
 	if err != nil {
 		return nil, err
 	}
-	guarded := &guardedBolt{bolt: bolt}
+	guarded := newGuardedBolt(bolt)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, guarded.close())
@@ -107,11 +107,8 @@ func guard(in Stores, id *Identity, failed func(error)) (*Store, *checkedSnapsho
 	if err != nil {
 		return nil, nil, err
 	}
-	s.Stores = Stores{
-		Logs:      &stopLog{LogStore: &gaplessLog{LogStore: cache, path: path, snapshots: snaps, fail: stop.fail}, stop: stop},
-		Stable:    &stopStable{StableStore: s.stable, stop: stop},
-		Snapshots: snaps,
-	}
+	ending := &through{&gaplessLog{LogStore: cache, path: path, snapshots: snaps, fail: stop.fail}, s.stable, stop.read, stop.write}
+	s.Stores = Stores{Logs: ending, Stable: ending, Snapshots: snaps}
 	return s, snaps, nil
 }
 
