@@ -58,3 +58,20 @@ func aligned[R any](rows []R, heading []string, cells func(R) []any) (titles str
 }
 
 func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
+
+// AnswerEach writes one answer as a record and several as a table; in JSON, it writes one document each.
+func AnswerEach[T any](out *Printer, all []T, record func(T) Block, heading []string, row func(T) []any) error {
+	switch {
+	case out.JSON:
+		for _, one := range all {
+			if err := out.Answer(one); err != nil {
+				return err
+			}
+		}
+		return nil
+	case len(all) == 1:
+		return out.Answer(nil, record(all[0]))
+	default:
+		return out.Answer(nil, Table(all, heading, row))
+	}
+}

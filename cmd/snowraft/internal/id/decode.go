@@ -92,35 +92,20 @@ nor if --fields and --epoch describe the layout. Otherwise, use --server.`,
 		case soon > 0:
 			a.Warn("%d of the IDs date to the first minute of the layout, so each %s", soon, predates)
 		}
-		return printDecoded(out, all)
-	})
-}
-
-// printDecoded prints one ID as a record and several as a table, with -o json as one document each.
-func printDecoded(out *cli.Printer, all []Decoded) error {
-	if out.JSON {
-		for _, d := range all {
-			if err := out.Answer(d); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(all) > 1 {
-		return out.Answer(nil, cli.Table(all, []string{"ID", "LAYOUT", "TIME", "DATACENTER", "WORKER", "SEQUENCE"}, func(d Decoded) []any {
+		return cli.AnswerEach(out, all, func(d Decoded) cli.Block {
+			return cli.Record(
+				"UUID", d.UUID,
+				"ID", d.ID,
+				"Layout", d.Layout,
+				"Time", cli.Stamp(d.TickAtMS),
+				"Datacenter", d.Datacenter,
+				"Worker", d.Worker,
+				"Sequence", d.Sequence,
+			)
+		}, []string{"ID", "LAYOUT", "TIME", "DATACENTER", "WORKER", "SEQUENCE"}, func(d Decoded) []any {
 			return []any{d.ID, d.Layout, cli.Stamp(d.TickAtMS), d.Datacenter, d.Worker, d.Sequence}
-		}))
-	}
-	d := all[0]
-	return out.Answer(nil, cli.Record(
-		"UUID", d.UUID,
-		"ID", d.ID,
-		"Layout", d.Layout,
-		"Time", cli.Stamp(d.TickAtMS),
-		"Datacenter", d.Datacenter,
-		"Worker", d.Worker,
-		"Sequence", d.Sequence,
-	))
+		})
+	})
 }
 
 // predates is the warning about an ID that is early.

@@ -39,38 +39,22 @@ In a cluster with a secret, the command needs the right seq:decode.`,
 			}
 			all[i] = resp
 		}
-		return printDecoded(a, out, all)
-	})
-}
-
-// printDecoded prints one text as a record and several as a table, with -o json as one document each. It warns about each number
-// that was not granted.
-func printDecoded(a *cli.App, out *cli.Printer, all []*snowraftv1.DecodeTextResponse) error {
-	for _, d := range all {
-		if d.GetState() == snowraftv1.GrantState_GRANT_STATE_NOT_GRANTED {
-			a.Warn("%s: the number %d was not issued", d.GetText(), d.GetNumber())
-		}
-	}
-	if out.JSON {
 		for _, d := range all {
-			if err := out.Answer(d); err != nil {
-				return err
+			if d.GetState() == snowraftv1.GrantState_GRANT_STATE_NOT_GRANTED {
+				a.Warn("%s: the number %d was not issued", d.GetText(), d.GetNumber())
 			}
 		}
-		return nil
-	}
-	if len(all) > 1 {
-		return out.Answer(nil, cli.Table(all, []string{"TEXT", "NUMBER", "PERIOD", "FORMAT", "STATE"}, func(d *snowraftv1.DecodeTextResponse) []any {
+		return cli.AnswerEach(out, all, func(d *snowraftv1.DecodeTextResponse) cli.Block {
+			return cli.Record(
+				"Text", d.GetText(),
+				"Number", d.GetNumber(),
+				"Period", cli.TextIf(d.GetPeriod() != "", "since %s", d.GetPeriod()),
+				"Format", d.GetFormat(),
+				"State", cli.Word(d.GetState()),
+				"Deleted", cli.TextIf(d.GetDeleted(), "yes"),
+			)
+		}, []string{"TEXT", "NUMBER", "PERIOD", "FORMAT", "STATE"}, func(d *snowraftv1.DecodeTextResponse) []any {
 			return []any{d.GetText(), d.GetNumber(), d.GetPeriod(), d.GetFormat(), cli.Word(d.GetState())}
-		}))
-	}
-	d := all[0]
-	return out.Answer(nil, cli.Record(
-		"Text", d.GetText(),
-		"Number", d.GetNumber(),
-		"Period", cli.TextIf(d.GetPeriod() != "", "since %s", d.GetPeriod()),
-		"Format", d.GetFormat(),
-		"State", cli.Word(d.GetState()),
-		"Deleted", cli.TextIf(d.GetDeleted(), "yes"),
-	))
+		})
+	})
 }
