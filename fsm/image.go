@@ -148,3 +148,62 @@ func (l *layoutImage) walkGrants(visit func(*commandv1.SnapshotRecord)) {
 		visit(record)
 	}
 }
+
+func (im image) walkTemplates(visit func(*commandv1.SnapshotRecord)) {
+	for _, t := range im.templates {
+		visit(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Template{Template: &commandv1.SnapshotTemplate{
+			Spec: t.message(), CreatedAtMs: t.created, Generation: t.generation, Suspended: t.suspended, Start: t.start,
+		}}})
+	}
+}
+
+func (im image) walkTokens(visit func(*commandv1.SnapshotRecord)) {
+	if a := im.tokens.anonymous; a.Generation != 0 {
+		message := a.message()
+		message.Name, message.Hash = "", nil
+		visit(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Token{Token: message}})
+	}
+	for _, r := range im.tokens.byID {
+		visit(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Token{Token: r.message()}})
+	}
+}
+
+// message returns the form of a token in snapshots. It shares memory with the record.
+func (r *TokenRecord) message() *commandv1.SnapshotToken {
+	return &commandv1.SnapshotToken{
+		Id: r.ID, Generation: r.Generation, Narrowed: r.narrowed, Name: r.Name, Hash: r.Hash[:], Scopes: r.Scopes,
+		CreatedAtMs: r.CreatedMillis, ExpiresAtMs: r.ExpiresAtMillis, Rate: r.Rate, Burst: r.Burst, Disabled: r.Disabled,
+		Sequences: r.Sequences, Begun: r.Begun,
+	}
+}
+
+// walk visits the periods with their fates, and then the keys. It uses one message for all records of a kind.
+func (l *ledger) walk(visit func(*commandv1.SnapshotRecord)) {
+	if l == nil {
+		return
+	}
+	period, ofFate := &commandv1.SnapshotPeriod{}, &commandv1.SnapshotFate{}
+	ofPeriod := &commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Period{Period: period}}
+	fate := &commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Fate{Fate: ofFate}}
+	l.periods.Scan(func(day int32, a *account) bool {
+		period.Period, period.First, period.Next, period.Cut = day, a.first, a.next, a.cut
+		visit(ofPeriod)
+		a.runs.Scan(func(first int64, r *run) bool {
+			ofFate.First, ofFate.Count, ofFate.Kind, ofFate.Key = first, distance(first, r.until), r.kind, r.key
+			ofFate.Voids, ofFate.Reason, ofFate.Reusable = r.voids, r.reason, r.reusable
+			ofFate.Index, ofFate.AtMs, ofFate.Actor = r.index, r.stamp.at, r.by.message()
+			visit(fate)
+			return true
+		})
+		return true
+	})
+	ofKey := &commandv1.SnapshotReservation{}
+	key := &commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Reservation{Reservation: ofKey}}
+	l.keys.Scan(func(name string, r *reservation) bool {
+		ofKey.Key, ofKey.Period, ofKey.Number, ofKey.Reservation, ofKey.Attempt = name, r.period, r.number, r.index, r.attempt
+		ofKey.State, ofKey.ReservedAtMs, ofKey.Holder = r.state, r.reserved, r.holder.message()
+		ofKey.SettledIndex, ofKey.SettledAtMs = r.settled, r.settledAt
+		visit(key)
+		return true
+	})
+}

@@ -8,9 +8,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/snowraft/snowraft/snowflake"
-
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // Options holds the settings of a [Machine]. The zero value is valid.
@@ -232,3 +231,70 @@ func (m *Machine) install(s *State) {
 
 // neverPublished is a revision that no state has.
 const neverPublished = math.MaxUint64
+
+// Sequence returns the sequence with that name. It takes the lock for reading and
+// builds the specification on each call, so callers keep the result until
+// [Machine.SequenceRevision] grows.
+func (m *Machine) Sequence(name string) (Sequence, bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.state.Sequence(name)
+}
+
+// SequenceStamp returns the numbering and the period of a sequence; a block with
+// earlier ones is outdated. It takes the lock for reading and allocates no memory.
+func (m *Machine) SequenceStamp(name string) (numbering uint64, period int32, ok bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	q, ok := m.state.sequences.live.Get(name)
+	if !ok {
+		return 0, 0, false
+	}
+	return q.numbering, q.period, true
+}
+
+// SequenceRevision returns a number that grows when some sequence was created,
+// updated, resumed, deleted or began a period, and when a snapshot was restored.
+// Callers must not change it; every issue of numbers reads it without a lock. While
+// it is the same, Sequence and SequenceStamp return the same generations and
+// periods. A reader that has read a new value then reads the new state.
+func (m *Machine) SequenceRevision() *atomic.Uint64 { return &m.revision }
+
+// TokenRevision returns a number that grows when an API token or the record of anonymous callers was changed, and
+// when a snapshot was restored. It takes no lock, because each call compares it with the revision at which the caller
+// was judged. A reader that has read a new value then reads the new tokens.
+func (m *Machine) TokenRevision() uint64 { return m.tokenRevision.Load() }
+
+// Token returns the API token with that ID; no token has the ID 0. It takes no lock.
+func (m *Machine) Token(id uint64) (*TokenRecord, bool) {
+	r, _, ok := m.tokens.Load().find(id)
+	return r, ok && id != 0
+}
+
+// Anonymous returns the record of callers without a token. It takes no lock.
+func (m *Machine) Anonymous() *TokenRecord { return m.tokens.Load().anonymous }
+
+// TokenCount returns the number of tokens, without the anonymous record. It takes no lock.
+func (m *Machine) TokenCount() int { return len(m.tokens.Load().byID) }
+
+// TokenNames returns the names of the oldest tokens, oldest first, limited to most, without the anonymous record. It
+// takes no lock.
+func (m *Machine) TokenNames(most int) (names []string) {
+	byID := m.tokens.Load().byID
+	for _, r := range byID[:min(most, len(byID))] {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// NextTokenExpiry returns the earliest time after from at which a token expires, both in Unix ms; 0 if none does. Tokens that a
+// restore disabled do not count, nor those with a life of at most brief ms. It takes no lock.
+func (m *Machine) NextTokenExpiry(from, brief int64) (next int64) {
+	for _, r := range m.tokens.Load().byID {
+		at := r.ExpiresAtMillis
+		if !r.Disabled && at > from && at-r.CreatedMillis > brief && (next == 0 || at < next) {
+			next = at
+		}
+	}
+	return next
+}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -105,4 +106,15 @@ func tokenRecord(r *fsm.TokenRecord) *trust.Record {
 		ID: r.ID, Name: r.Name, Hash: r.Hash, Scopes: scopes, ExpiresAtMillis: r.ExpiresAtMillis, Rate: r.Rate, Burst: r.Burst,
 		Disabled: r.Disabled,
 	}
+}
+
+// brief is the longest life of a token whose expiry is not announced.
+const brief = 7 * 24 * time.Hour
+
+// nextExpiry returns the time at which the next token expires, in Unix seconds, without tokens of a brief life; NaN if none does.
+func (t *tokenTable) nextExpiry() float64 {
+	if t == nil {
+		return math.NaN()
+	}
+	return unixOrNaN(t.server.member.State().NextTokenExpiry(t.NowMillis(), brief.Milliseconds()))
 }

@@ -10,7 +10,9 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/limits"
@@ -143,4 +145,13 @@ func (s *Server) accept(ctx context.Context, method string) error {
 func (s *Server) panicked(method string, what any) error {
 	s.cfg.Logger.Error("request caused a panic; please report it", "method", method, "panic", what, "stack", string(debug.Stack()))
 	return rpc.NewError(rpc.Internal, fmt.Sprintf("%s failed inside the %s; see its log", method, s.cfg.What))
+}
+
+// gRPC has buffers of a few sizes and clears a whole buffer for each message. Its default pool has no size between 32 KiB and
+// 1 MiB. For the 80 kB of 10,000 packed IDs, gRPC would clear 1 MiB on both sides, which takes longer than all its other work
+// for such an answer. The pool belongs to the process, not to a server; only the program imports package server.
+func init() {
+	const kib = 1 << 10
+	experimental.SetDefaultBufferPool(mem.NewTieredBufferPool(
+		256, 2*kib, 4*kib, 16*kib, 32*kib, 64*kib, 128*kib, 256*kib, 512*kib, 1024*kib))
 }

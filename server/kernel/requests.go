@@ -3,6 +3,7 @@ package kernel
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Names of the protocols in the metrics.
@@ -93,3 +95,24 @@ func (k *Kernel) collectRequests(ch chan<- prometheus.Metric) {
 }
 
 var codeOK = rpc.CodeName(codes.OK)
+
+// refusals counts the requests that this process refused because of their tokens, by fault.
+type refusals struct{ *prometheus.CounterVec }
+
+func newRefusals() refusals {
+	r := refusals{prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: namespace + "token_refusals_total", Help: "Requests refused for their token, by what is wrong with it."}, []string{"fault"})}
+	for _, fault := range trust.Faults() {
+		r.WithLabelValues(string(fault))
+	}
+	return r
+}
+
+// note counts an error if it is this process's refusal of a token.
+func (r refusals) note(err error) {
+	if denied, ok := errors.AsType[*trust.Denied](err); ok && denied.Fault != "" {
+		r.WithLabelValues(string(denied.Fault)).Inc()
+	} else if _, ok := errors.AsType[*trust.RateLimited](err); ok {
+		r.WithLabelValues(string(trust.FaultRate)).Inc()
+	}
+}
