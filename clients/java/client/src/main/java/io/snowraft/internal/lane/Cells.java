@@ -17,9 +17,9 @@ class Cells {
     final long ticks;
     /** Most ticks that a cell may be ahead of the clock. */
     final long ahead;
+    final long epoch;
+    final long unit;
 
-    private final long epoch;
-    private final long unit;
     private final long spread;
     private final long fixed; // bits of datacenter and worker, equal in every ID
     private final int timeShift;

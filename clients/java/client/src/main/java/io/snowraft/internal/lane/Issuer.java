@@ -71,7 +71,7 @@ public final class Issuer {
             if (held == null || !watch.fine(wall)) {
                 return 0;
             }
-            long cell = held.take(held.tickAt(wall));
+            long cell = held.take(wall);
             return cell < 0 ? 0 : held.id(cell);
         }
         long wall = watch.wall();
@@ -82,7 +82,7 @@ public final class Issuer {
         for (int i = 0; i < lanes.length; i++) {
             Lease held = lanes[k].lease();
             if (held != null) {
-                long cell = held.take(held.tickAt(wall));
+                long cell = held.take(wall);
                 if (cell >= 0) {
                     return held.id(cell);
                 }

@@ -39,6 +39,8 @@ final class Lease extends Cells {
     final long token;
     final long from; // the grant's first tick
     final long first; // the first cell to issue
+    private final long quick; // the first cell that take may compare with the clock in ms: no clock within reach of it is before the epoch
+    private final long mask; // of the sequence
     private volatile long limit;
     private long last; // position when closed; guarded by the lane's lock
     private volatile long position;
@@ -51,24 +53,26 @@ final class Lease extends Cells {
         long start = cell(Math.max(from, firstTick));
         first = id(start) == 0 ? start + 1 : start; // ID 0 is never issued, because as a floor it means none
         limit = cell(grant.until());
+        quick = unit == 1 ? cell(ahead) : Long.MAX_VALUE;
+        mask = cell(1) - 1;
         position = first;
     }
 
     /**
-     * Issues one cell with the clock at a tick, or returns why there is none, a negative number. This is the cost of an ID except for
-     * the reading of the clock.
+     * Issues one cell at a wall clock, or returns why there is none, a negative number. This is the cost of an ID except for the reading
+     * of the clock, for which the swap waits. So it compares the clock as it is with bounds that follow from the position.
      */
-    long take(long tick) {
+    long take(long wall) {
         long p = position;
-        // Unsigned, so that a tick before the epoch or beyond the layout, and a closed position, fail too.
-        boolean near = Long.compareUnsigned((p >>> bits) - tick, ahead) <= 0 && Long.compareUnsigned(p, cell(tick)) > 0;
-        if (near && Long.compareUnsigned(p, limit) < 0 && POSITION.compareAndSet(this, p, p + 1)) {
+        long latest = epoch + (p >>> bits); // of the wall clocks that the cell is not behind, if a tick is 1 ms
+        boolean begun = p >= quick && (p & mask) != 0; // a closed position is negative
+        if (begun && p < limit && Long.compareUnsigned(latest - wall, ahead) <= 0 && POSITION.compareAndSet(this, p, p + 1)) {
             return p;
         }
-        return takeAny(tick);
+        return takeAny(tickAt(wall));
     }
 
-    /** Is {@link #take(long)} for a tick that is new to the lease, and for every refusal. */
+    /** Is {@link #take(long)} for the first cell of a tick, for ticks of another length, and for every refusal. */
     private long takeAny(long tick) {
         for (;;) {
             long p = position;

@@ -31,7 +31,7 @@ class LeaseTest {
         assertEquals(UNTIL - 1, LAYOUT.decode(ids[31]).tick());
         assertEquals(0, ids[32]);
         assertEquals(Lease.ENDED, lease.take(FROM, 0, ids, 32));
-        assertEquals(Lease.ENDED, lease.take(FROM));
+        assertEquals(Lease.ENDED, lease.take(LAYOUT.millisAt(FROM)));
         lease.extend(UNTIL + 1);
         assertEquals(8, lease.take(FROM, 0, ids, 32));
     }
@@ -41,7 +41,7 @@ class LeaseTest {
         Lease lease = lease();
         lease.extend(UNTIL + 100);
         assertEquals(6 * 8, lease.take(FROM, 0, new long[100], 0), "the tick of the clock and five ahead");
-        assertEquals(Lease.EARLY, lease.take(FROM));
+        assertEquals(Lease.EARLY, lease.take(LAYOUT.millisAt(FROM)));
         assertEquals(8, lease.take(FROM + 1, 0, new long[100], 0));
     }
 
@@ -61,7 +61,7 @@ class LeaseTest {
                 for (long tick : ticks) {
                     long before = lease.position();
                     long rule = lease.peek(tick, 0);
-                    assertEquals(rule, lease.take(tick), "tick " + tick + " at cell " + before);
+                    assertEquals(rule, lease.take(LAYOUT.epochMillis() + tick), "tick " + tick + " at cell " + before);
                     if (rule >= 0) {
                         break;
                     }
@@ -69,9 +69,22 @@ class LeaseTest {
             }
             lease.close();
             for (long tick : ticks) {
-                assertTrue(lease.take(tick) < 0, "tick " + tick + " after the close");
+                assertTrue(lease.take(LAYOUT.epochMillis() + tick) < 0, "tick " + tick + " after the close");
             }
         }
+    }
+
+    @Test
+    void oneIdFollowsTheRulesWithTicksOfAnotherLength() {
+        Layout slow = Layout.preset("sonyflake");
+        Lease lease = new Lease(slow, new Grant(5, 1, FROM, FROM + 3, 0, 0), 0, 5);
+        for (long wall = slow.millisAt(FROM) - 20; wall < slow.millisAt(FROM + 4); wall++) {
+            for (int i = 0; i < 30; i++) {
+                long rule = lease.peek(slow.tickAt(wall), 0);
+                assertEquals(rule, lease.take(wall), "wall clock " + wall);
+            }
+        }
+        assertEquals(FROM + 2, lease.lastTick());
     }
 
     @Test
@@ -103,7 +116,7 @@ class LeaseTest {
         Lease lease = lease();
         lease.take(FROM);
         lease.close();
-        assertEquals(Lease.CLOSED, lease.take(FROM));
+        assertEquals(Lease.CLOSED, lease.take(LAYOUT.millisAt(FROM)));
         assertEquals(Lease.CLOSED, lease.take(FROM, 0, new long[1], 0));
         assertEquals(FROM + 1, lease.next());
         lease.close();
