@@ -3,6 +3,7 @@ package gossip
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -88,14 +89,23 @@ type answeredConn struct {
 	sealer   *screen.Sealer // nil in an open cluster
 	said     *bytes.Reader  // nil before the answer; nothing follows it
 	misheard func(error)
+	forget   func() bool // does without the end of lasts
 }
 
-func newAnsweredConn(conn net.Conn, r ring, misheard func(error)) *answeredConn {
+// newAnsweredConn returns a stream, which closes when lasts ends.
+func newAnsweredConn(lasts context.Context, conn net.Conn, r ring, misheard func(error)) *answeredConn {
 	c := &answeredConn{Conn: conn, ring: r, misheard: misheard}
+	c.forget = context.AfterFunc(lasts, func() { _ = conn.Close() })
 	if r.sign != nil {
 		c.sealer = screen.NewSealer(conn, r.sign, gossipLabel, nil)
 	}
 	return c
+}
+
+// Close implements net.Conn.
+func (c *answeredConn) Close() error {
+	c.forget()
+	return c.Conn.Close()
 }
 
 // Write implements net.Conn.

@@ -114,7 +114,7 @@ func (b besieged) besideSilence(t *testing.T, keys *trust.Keys, each int, addres
 			}
 			conn := b.dialFrom(t, net.IPv4(127, 0, 0, 2))
 			defer conn.Close()
-			answered := newAnsweredConn(conn, newKeyring(keys).present(), func(error) {})
+			answered := newAnsweredConn(t.Context(), conn, newKeyring(keys).present(), func(error) {})
 			_ = conn.SetDeadline(time.Now().Add(gossipTimeout / 2))
 			if _, err := answered.Write(labeled(pushPull(1, honestState(clusterkit.NewMeta())))); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net"
@@ -42,15 +43,16 @@ type screenedTransport struct {
 	slots    *slots.Budget
 	packets  chan *memberlist.Packet
 	streams  chan net.Conn
-	closed   chan struct{}
-	once     sync.Once
+	lasts    context.Context // ends at the shutdown
+	end      context.CancelFunc
 	wg       sync.WaitGroup
 }
 
 func newScreenedTransport(inner memberlist.NodeAwareTransport, keys *keyring, misheard func(net.Addr, error, bool), logger *slog.Logger) *screenedTransport {
+	lasts, end := context.WithCancel(context.Background())
 	s := &screenedTransport{
 		NodeAwareTransport: inner, keys: keys, misheard: misheard, logger: logger, slots: slots.New(maxStreams, maxStreamsFrom),
-		indirect: rate.NewLimiter(maxIndirect, maxIndirect), packets: make(chan *memberlist.Packet), streams: make(chan net.Conn), closed: make(chan struct{}),
+		indirect: rate.NewLimiter(maxIndirect, maxIndirect), packets: make(chan *memberlist.Packet), streams: make(chan net.Conn), lasts: lasts, end: end,
 	}
 	s.wg.Go(s.runPackets)
 	s.wg.Go(s.runStreams)
@@ -69,16 +71,40 @@ func (s *screenedTransport) PacketCh() <-chan *memberlist.Packet { return s.pack
 // StreamCh implements memberlist.Transport.
 func (s *screenedTransport) StreamCh() <-chan net.Conn { return s.streams }
 
-// DialAddressTimeout implements memberlist.NodeAwareTransport.
+// dial connects to a node, at most until the shutdown.
+func (s *screenedTransport) dial(addr memberlist.Address, timeout time.Duration) (net.Conn, error) {
+	type dialed struct {
+		conn net.Conn
+		err  error
+	}
+	result := make(chan dialed, 1)
+	go func() {
+		conn, err := s.NodeAwareTransport.DialAddressTimeout(addr, timeout)
+		result <- dialed{conn, err}
+	}()
+	select {
+	case d := <-result:
+		return d.conn, d.err
+	case <-s.lasts.Done():
+		go func() {
+			if d := <-result; d.err == nil {
+				_ = d.conn.Close()
+			}
+		}()
+		return nil, s.lasts.Err()
+	}
+}
+
+// DialAddressTimeout implements memberlist.NodeAwareTransport. The shutdown ends it, and closes the connection.
 func (s *screenedTransport) DialAddressTimeout(addr memberlist.Address, timeout time.Duration) (net.Conn, error) {
-	conn, err := s.NodeAwareTransport.DialAddressTimeout(addr, timeout)
+	conn, err := s.dial(addr, timeout)
 	if err != nil {
 		if s.undialed != nil {
 			s.undialed(addr)
 		}
 		return nil, err
 	}
-	return newAnsweredConn(conn, s.keys.present(), func(err error) { s.misheard(conn.RemoteAddr(), err, true) }), nil
+	return newAnsweredConn(s.lasts, conn, s.keys.present(), func(err error) { s.misheard(conn.RemoteAddr(), err, true) }), nil
 }
 
 // WriteToAddress implements memberlist.NodeAwareTransport.
@@ -101,7 +127,7 @@ func (s *screenedTransport) DialTimeout(addr string, timeout time.Duration) (net
 
 // Shutdown implements memberlist.Transport.
 func (s *screenedTransport) Shutdown() error {
-	s.once.Do(func() { close(s.closed) })
+	s.end()
 	return Discard(s.NodeAwareTransport)
 }
 
@@ -130,7 +156,7 @@ func (s *screenedTransport) wait() { s.wg.Wait() }
 func (s *screenedTransport) runPackets() {
 	for {
 		select {
-		case <-s.closed:
+		case <-s.lasts.Done():
 			return
 		case p := <-s.NodeAwareTransport.PacketCh():
 			raw, err := screen.Unseal(s.keys.present().all, gossipLabel, p.Buf)
@@ -147,7 +173,7 @@ func (s *screenedTransport) runPackets() {
 			p.Buf = raw
 			select {
 			case s.packets <- p:
-			case <-s.closed:
+			case <-s.lasts.Done():
 				return
 			}
 		}
@@ -157,7 +183,7 @@ func (s *screenedTransport) runPackets() {
 func (s *screenedTransport) runStreams() {
 	for {
 		select {
-		case <-s.closed:
+		case <-s.lasts.Done():
 			return
 		case conn := <-s.NodeAwareTransport.StreamCh():
 			slot, ok := s.slots.Take(conn.RemoteAddr(), func() { _ = conn.Close() })
@@ -178,7 +204,7 @@ func (s *screenedTransport) readRequest(conn *requestedConn) {
 	defer close(stop)
 	go func() { // Shutdown does not wait for a silent peer
 		select {
-		case <-s.closed:
+		case <-s.lasts.Done():
 			_ = conn.SetReadDeadline(time.Unix(1, 0))
 		case <-stop:
 		}
@@ -190,7 +216,7 @@ func (s *screenedTransport) readRequest(conn *requestedConn) {
 	}
 	select {
 	case s.streams <- conn:
-	case <-s.closed:
+	case <-s.lasts.Done():
 		_ = conn.Close()
 	}
 }

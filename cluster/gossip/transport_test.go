@@ -51,3 +51,47 @@ func TestIndirectPingsAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// unreachable is a gossip transport whose connections succeed after all time is up.
+type unreachable struct {
+	packets
+	dialed net.Conn
+}
+
+func (u unreachable) DialAddressTimeout(_ memberlist.Address, timeout time.Duration) (net.Conn, error) {
+	<-time.After(timeout)
+	return u.dialed, nil
+}
+
+// A member that stops waits neither for a node that does not answer nor for one that cannot be reached.
+func TestShutdownEndsExchanges(t *testing.T) {
+	t.Parallel()
+	for name, connects := range map[string]time.Duration{"connecting": time.Second, "connected": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				near, far := net.Pipe()
+				s := newScreenedTransport(unreachable{dialed: near}, nil, func(net.Addr, error, bool) {}, slog.New(slog.DiscardHandler))
+				ended := make(chan error, 1)
+				go func() {
+					conn, err := s.DialAddressTimeout(memberlist.Address{}, connects)
+					if err == nil {
+						_, err = conn.Read(make([]byte, 1))
+						_ = conn.Close()
+					}
+					ended <- err
+				}()
+				synctest.Wait()
+				began := time.Now()
+				_ = s.Shutdown()
+				s.wait()
+				if err := <-ended; err == nil || time.Since(began) > 0 {
+					t.Errorf("the exchange ended with %v after %v, want an error at once", err, time.Since(began))
+				}
+				if _, err := far.Read(make([]byte, 1)); err == nil {
+					t.Error("the connection is still open")
+				}
+			})
+		})
+	}
+}
