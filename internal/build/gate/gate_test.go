@@ -245,7 +245,7 @@ func TestRunnerCountsChecks(t *testing.T) {
 }
 
 // One part of each lane runs at a time. Parts that wait also run in the place of lanes that are empty. Each of these jobs waits for
-// those that must run beside it.
+// those that must run at the same time.
 func TestRunnerUsesLanes(t *testing.T) {
 	together := func(name string, others ...string) job {
 		script := "touch " + name

@@ -26,7 +26,7 @@ type lane int
 const (
 	computes lane = iota // uses the processors
 	waits                // usually waits for members, faults and clocks
-	packs                // builds the clients in their directories, as no other part may do at the same time
+	packs                // builds the clients in their directories, in which two builds would meet
 	alone                // has all processors, because its time is a promise
 )
 
