@@ -13,12 +13,15 @@ const pack = (folder) => {
   return resolve(folder, filename);
 };
 
+const packed = [pack("../typescript"), pack(".")];
 const quiet = ["--no-audit", "--no-fund", "--silent", "--ignore-scripts", "--prefer-offline"];
 for (const made of ["generated", "out", "test.db"]) {
   rmSync(join("test", made), { recursive: true, force: true });
 }
 run("npm", ["ci", ...quiet], "test");
-run("npm", ["install", "--no-save", ...quiet, pack("../typescript"), pack(".")], "test");
+run("npm", ["install", "--no-save", ...quiet, ...packed], "test");
 run("npx", ["prisma", "generate", "--schema", "schema.prisma"], "test");
 run("npx", ["tsc"], "test");
-run(process.execPath, ["--enable-source-maps", "--test-timeout=300000", "--test", ...process.argv.slice(2), join("out", "prisma.test.js")], "test");
+env.SNOWRAFT_PACKED = JSON.stringify(packed);
+const tests = [join("out", "prisma.test.js"), join("out", "readme.test.js")];
+run(process.execPath, ["--enable-source-maps", "--test-timeout=300000", "--test", ...process.argv.slice(2), ...tests], "test");
