@@ -101,7 +101,7 @@ func (p *play) window() *windowState {
 	return &windowState{held.worker, held.token, held.from, held.until()}
 }
 
-// next takes IDs until one is refused.
+// next takes IDs above the floor of the step until one is refused.
 func (p *play) next(s *step) {
 	s.IDs = []id{}
 	for len(s.IDs) < s.Next {
@@ -109,23 +109,26 @@ func (p *play) next(s *step) {
 			s.Refusal = refusal(err)
 			return
 		}
-		held, start, _ := p.lane.issuer.try(p.now, 1, 0)
+		held, start, _ := p.lane.issuer.try(p.now, 1, s.After)
 		if held == nil {
-			s.Refusal = p.refusal()
+			s.Refusal = p.refusal(s.After)
 			return
 		}
 		s.IDs = append(s.IDs, id(held.id(start)))
 	}
 }
 
-func (p *play) refusal() *refused {
+func (p *play) refusal(after uint64) *refused {
 	p.lane.mu.Lock()
 	closed := p.lane.stopped
 	p.lane.mu.Unlock()
 	if closed {
 		return refusal(ErrClosed)
 	}
-	o := p.lane.outlook(p.now, p.watch.Limits(), 0)
+	if err := p.lane.issuer.reachable(p.now, p.watch.Limits(), after); err != nil {
+		return refusal(err)
+	}
+	o := p.lane.outlook(p.now, p.watch.Limits(), after)
 	if o.wait > 0 {
 		return &refused{Reason: "WAIT", Wait: o.wait.Milliseconds()}
 	}
@@ -155,6 +158,8 @@ func refusal(err error) *refused {
 		return &refused{Reason: "WORKERS_EXHAUSTED"}
 	case errors.Is(err, ErrTimeExhausted):
 		return &refused{Reason: "TIME_EXHAUSTED"}
+	case errors.Is(err, ErrInvalidArgument):
+		return &refused{Reason: "INVALID_ARGUMENT"}
 	case errors.Is(err, ErrClosed):
 		return &refused{Reason: "CLOSED"}
 	}

@@ -43,6 +43,7 @@ type step struct {
 	Check  bool          `json:"check,omitempty"`
 	Renew  bool          `json:"renew,omitempty"`
 	Next   int           `json:"next,omitempty"`
+	After  uint64        `json:"after,string,omitempty"`
 	Close  bool          `json:"close,omitempty"`
 	Answer *answer       `json:"answer,omitempty"`
 

@@ -25,6 +25,14 @@ func apart(wall, monotonic int64) step { return step{Clock: &reading{day + wall,
 
 func next(count int) step { return step{Next: count} }
 
+// above takes an ID greater than that of a cell of any worker in a layout with 3 bits each of worker and sequence, whose tick is counted
+// from the start.
+func above(tick int64, worker, sequence uint64) step {
+	return aboveID(uint64(dayTick+tick)<<6 | worker<<3 | sequence)
+}
+
+func aboveID(id uint64) step { return step{Next: 1, After: id} }
+
 // member is the answer of a member whose clock shows a time after the start.
 func member(id string, clock, observed int64) step {
 	return step{Member: &memberAnswer{ID: id, Clock: day + clock, Observed: day + observed}}
@@ -136,5 +144,38 @@ func windowScripts() []*script {
 		{"observed clock lowered", "A member reports a lower observed clock, because an operator set it back.", plainLayout(), ordinarily, []step{
 			granted(1, 2, dayTick, dayTick+10_000, day+3000), next(1), member("a", 0, 0), next(1), at(1), next(1),
 		}},
+		{"floor", "Each ID is greater than the floor, and the others continue after it.", plainLayout(), ordinarily, []step{
+			renewed(1, 2, 0, 10_000), above(0, 0, 7), above(0, 0, 7), above(0, 1, 3), above(0, 1, 7), above(1, 0, 7), above(1, 1, 5), next(1), above(2, 2, 0),
+			{Next: 12, After: uint64(dayTick+3)<<6 | 1<<3 | 6}, above(5, 0, 0), next(1),
+		}},
+		{"floor ahead of the clock", "The call waits, and the position stays.", plainLayout(), ordinarily, []step{
+			renewed(1, 2, 0, 10_000), next(1), above(5, 1, 7), above(6, 0, 0), above(900, 1, 6), next(1), at(894), above(900, 1, 6), at(895), above(900, 1, 6), next(1),
+		}},
+		{"floor far ahead of the clock", "From the wait threshold on, it is an error of the clock, and beyond what any clock can be ahead, one of the floor.", plainLayout(), ordinarily, []step{
+			member("a", 0, -20), above(1506, 0, 0), renewed(1, 2, 0, 10_000), next(1), above(1000, 0, 0), above(1001, 0, 0), above(1505, 0, 0), above(1506, 0, 0),
+			aboveID(1<<47 - 1), aboveID(1 << 47), aboveID(1<<63 + 1), aboveID(1<<64 - 1), next(1),
+		}},
+		{"floor and the observed clock", "A member whose clock is the observed one can have issued a later floor.", plainLayout(), ordinarily, []step{
+			renewed(1, 2, 0, 10_000), member("a", 0, 900), above(2405, 0, 0), above(2406, 0, 0), member("a", 0, -900), above(1505, 0, 0), above(1506, 0, 0),
+		}},
+		{"floor and a clock that is not trusted", "Until the clock was compared, while the only member contradicts it, and while it is behind, the clock may be what is wrong.", plainLayout(), ordinarily, []step{
+			above(2000, 0, 0), renewed(1, 2, 0, 10_000), next(1), above(2000, 0, 0), aboveID(1 << 47), member("a", 2000, -20), above(2000, 0, 0), member("b", 0, -20),
+			above(2000, 0, 0), apart(499, 1000), above(2499, 0, 0), apart(500, 1000), above(2500, 0, 0), next(1),
+		}},
+		{"floor near the end of the window", "The first cell above the floor is beyond the window, which refuses only this call.", plainLayout(), ordinarily, []step{
+			renewed(1, 2, 0, 3), above(2, 1, 6), above(2, 1, 7), above(2, 2, 0), renewed(1, 2, 0, 100), above(2, 2, 0), next(1),
+		}},
+		{"floor in a long tick", "The next tick is not too far ahead, however late it begins.", layoutOf("minutes", 30, 3, 3, 60_000, day, 1), ordinarily, []step{
+			member("a", 0, -20), granted(1, 2, 0, 10, 0), next(1), aboveID(7<<3 | 7), aboveID(1<<6 | 7<<3 | 7), aboveID(2 << 6), at(60_000), aboveID(7<<3 | 7), next(1),
+		}},
+		{"floor in the last tick", "No ID of this worker is left above it.", layoutOf("short", 20, 3, 3, 1, day-1<<20+10, 1), ordinarily, []step{
+			granted(1, 2, 1<<20-10, 1<<20, 0), at(9), aboveID(1<<26 - 1 - 7<<3), aboveID(1<<26 - 1 - 6<<3), aboveID(1<<26 - 1), next(8),
+		}},
+		{"floor with the worker below the sequence", "IDs of one tick follow their sequence.", layoutSpec{
+			"low", []fieldSpec{{"time", 41}, {"sequence", 3}, {"worker", 3}}, 1, defaultEpoch, 1,
+		}, ordinarily, []step{
+			renewed(4, 2, 0, 10_000), aboveID(dayTick<<6 | 2<<3 | 3), aboveID(dayTick<<6 | 4<<3 | 4), aboveID(dayTick<<6 | 6<<3 | 5), aboveID(dayTick<<6 | 7<<3 | 5), next(1),
+		}},
+		{"floor and a closed generator", "The generator is closed, whatever the floor.", plainLayout(), ordinarily, []step{renewed(1, 2, 0, 100), {Close: true}, above(2000, 0, 0)}},
 	}
 }

@@ -350,6 +350,18 @@ def test_after_is_a_floor(cluster: Cluster) -> None:
         assert generator.next(floor) > floor
         with pytest.raises(SnowraftError) as raised:
             generator.next((id >> 22) + 3_600_000 << 22)
+        assert raised.value.reason == "CLOCK_BEHIND"  # the status, with which to compare the clock, is denied
+
+
+def test_a_floor_that_no_process_can_have_issued(cluster: Cluster) -> None:
+    clock = FakeClock()
+    cluster.status = status(clock)
+    client, generator = open_generator(cluster, clock)
+    with client:
+        generator.ready()
+        eventually(lambda: generator._watch.trusted())
+        with pytest.raises(SnowraftError) as raised:
+            generator.next((generator.next() >> 22) + 3_600_000 << 22)
         assert raised.value.reason == "INVALID_ARGUMENT"
 
 

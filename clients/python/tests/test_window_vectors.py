@@ -46,7 +46,7 @@ class Play:
             assert self.request == step.get("request")
             assert self.window() == step.get("window")
         elif count := step.get("next"):
-            ids, refusal = self.next(count)
+            ids, refusal = self.next(count, int(step.get("after", "0")))
             assert ids == step.get("ids", [])
             assert refusal == step.get("refusal")
         else:
@@ -67,25 +67,33 @@ class Play:
             "untilTick": str(held.until_tick),
         }
 
-    def next(self, count: int) -> tuple[list[str], dict[str, Any] | None]:
+    def next(self, count: int, after: int) -> tuple[list[str], dict[str, Any] | None]:
         ids: list[str] = []
         while len(ids) < count:
             now = self.watch.now()
             if error := self.lane.check(now):
                 return ids, refusal(error)
             assert self.watch.low <= now.wall <= self.watch.high or self.watch.limits.swap
-            id = self.lane.lease.take_at(now.wall) if self.lane.lease else 0
-            if id:
+            if id := self.take(now.wall, after):
                 ids.append(str(id))
                 continue
             if self.closed:
                 return ids, {"reason": "CLOSED"}
-            outlook = self.lane.outlook(now)
+            if error := self.lane.check_floor(after, now):
+                return ids, refusal(error)
+            outlook = self.lane.outlook(now, after)
             if outlook.wait:
                 return ids, {"reason": "WAIT", "waitMs": str(outlook.wait)}
             assert outlook.error
             return ids, refusal(outlook.error)
         return ids, None
+
+    def take(self, wall: int, after: int) -> int:
+        lease = self.lane.lease
+        if lease is None or not after:
+            return lease.take_at(wall) if lease else 0
+        start, end = lease.take(self.layout.tick_at(wall), 1, after)
+        return lease.id(start) if start < end else 0
 
     def acquire(self, holder: str, clock_ms: int, window_ms: int) -> Grant:
         self.request = {"kind": "acquire", "clockAtMs": str(clock_ms), "windowMs": str(window_ms)}

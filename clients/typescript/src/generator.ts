@@ -1,17 +1,16 @@
 import { performance } from "node:perf_hooks";
 import type { Caller, CallOptions } from "./caller.js";
-import { systemClock, type Clock, type Reading } from "./clock.js";
+import { systemClock, type Clock } from "./clock.js";
 import { runClockCheck } from "./clock_check.js";
 import { checkAfter, checkCount, checkNames, closedError, invalid, own, SnowraftError } from "./errors.js";
 import type { EventSink } from "./events.js";
 import { MemberGranter, type Granter } from "./granter.js";
 import { Lane, type Outlook } from "./lane.js";
 import { layoutOf, type Layout } from "./layout.js";
-import { aheadMs } from "./lease.js";
 import { osRandom } from "./random.js";
 import { hostName, thisProcess } from "./process.js";
 import { rules } from "./rules.js";
-import { setBack, unexpected, unreachable, windowEnded } from "./refusals.js";
+import { setBack, unexpected, windowEnded } from "./refusals.js";
 import { Bell, sleep, timeoutOf, within } from "./wait.js";
 import { Watch } from "./watch.js";
 import { object } from "./wire.js";
@@ -236,29 +235,12 @@ export class Generator {
       this.#at = (this.#at + 1) % this.#lanes.length;
     }
     if (after !== undefined) {
-      const error = this.#unissued(after, now);
+      const error = first.checkFloor(after, now);
       if (error !== undefined) {
         return { error, grant: false, inMs: 0 };
       }
     }
     return this.#lanes.map((lane) => lane.outlook(now, after)).reduce(better);
-  }
-
-  /** Returns the error of a floor that no process can have issued; undefined if one can. */
-  #unissued(after: bigint, now: Reading): SnowraftError | undefined {
-    const layout = this.#layout as Layout;
-    if (after >> BigInt(layout.bits) !== 0n) {
-      return unreachable(layout, after);
-    }
-    const { limits, observed } = this.#watch;
-    const tick = Number(layout.decode(after).tick);
-    const at = layout.epochAtMs + tick * layout.unitMs;
-    const limit = limits.waitThresholdMs + limits.maxOffsetMs + aheadMs;
-    const ticks = tick - Math.floor((now.wall - layout.epochAtMs) / layout.unitMs);
-    if (at - Math.max(now.wall, observed) <= limit || ticks <= 1 + Math.floor(aheadMs / layout.unitMs)) {
-      return undefined;
-    }
-    return invalid(`after ${after} is ${at - now.wall} ms ahead of this clock, limit ${limit} ms; send an ID that was issued`);
   }
 
   /** Returns what to expect before the cluster has returned the layout. */

@@ -1,9 +1,9 @@
 import type { Reading } from "./clock.js";
-import { closedError, SnowraftError } from "./errors.js";
+import { closedError, invalid, SnowraftError } from "./errors.js";
 import type { EventSink, WorkerChange } from "./events.js";
 import type { Granter } from "./granter.js";
 import type { Layout } from "./layout.js";
-import { Lease, type Grant } from "./lease.js";
+import { aheadMs, Lease, type Grant } from "./lease.js";
 import { delayed, impossible, lastsMs, plain, specific, timeExhausted, tooShort, unexpected, unreachable, windowEnded } from "./refusals.js";
 import { drawExtension } from "./random.js";
 import { Bell, sleep } from "./wait.js";
@@ -134,6 +134,29 @@ export class Lane {
       return behind(layout.epochAtMs - now.wall, watch.limits.waitThresholdMs);
     }
     return BigInt(tick) >= layout.ticks ? timeExhausted() : undefined;
+  }
+
+  /**
+   * Returns the error of a floor that no process can have issued; undefined if one can. A clock that is not trusted may itself be far
+   * behind the floor.
+   */
+  checkFloor(after: bigint, now: Reading): SnowraftError | undefined {
+    const { watch, layout } = this.#context;
+    if (after >> BigInt(layout.bits) !== 0n) {
+      return unreachable(layout, after);
+    }
+    const { limits, observed } = watch;
+    const tick = Number(layout.decode(after).tick);
+    const at = layout.epochAtMs + tick * layout.unitMs;
+    const limit = limits.waitThresholdMs + limits.maxOffsetMs + aheadMs;
+    const ticks = tick - Math.floor((now.wall - layout.epochAtMs) / layout.unitMs);
+    if (at - Math.max(now.wall, observed) <= limit || ticks <= 1 + Math.floor(aheadMs / layout.unitMs)) {
+      return undefined;
+    }
+    if (!watch.trusted) {
+      return behind(at - now.wall, limits.waitThresholdMs);
+    }
+    return invalid(`after ${after} is ${at - now.wall} ms ahead of this clock, limit ${limit} ms; send an ID that was issued`);
   }
 
   /** Whether the next cell at this time of the clock lies beyond the window. */

@@ -39,6 +39,8 @@ export class Watch {
   #own: number; // own base at the last update
   #asleep: number | undefined; // time of all suspensions until the last update
   #agreed = false; // the own clock agreed with a member's once
+  #settled = false; // a member has answered
+  #disputed = false; // the only other clock contradicts the own one
 
   constructor(clock: SuspendableClock) {
     this.#clock = clock;
@@ -61,6 +63,12 @@ export class Watch {
   #bound(now: Reading): void {
     this.ceiling = this.#reference + now.mono + this.limits.maxOffsetMs;
     this.floor = this.observed - this.limits.waitThresholdMs;
+  }
+
+  /** Whether a member has answered, and the clocks of members do not contradict this one. */
+  get trusted(): boolean {
+    const now = this.now();
+    return this.#settled && !this.#disputed && Math.abs(now.wall - now.mono - this.#reference) <= this.limits.maxOffsetMs;
   }
 
   /** Returns the reason why no ID may be issued at this reading; undefined if one may. */
@@ -136,9 +144,11 @@ export class Watch {
       const [low, high] = bases.slice(middle - 1, middle + 1) as [number, number];
       this.#reference = Math.abs(low - this.#reference) <= Math.abs(high - this.#reference) ? low : high;
     }
-    if (bases.length > 1 && !disputed && Math.abs(own - this.#reference) <= this.limits.maxOffsetMs) {
-      this.#agreed = true;
+    if (bases.length > 1) {
+      this.#settled = true;
+      this.#agreed ||= !disputed && Math.abs(own - this.#reference) <= this.limits.maxOffsetMs;
     }
+    this.#disputed = disputed;
     this.#bound(now);
   }
 

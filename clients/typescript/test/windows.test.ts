@@ -16,6 +16,7 @@ interface Step {
   check?: boolean;
   renew?: boolean;
   next?: number;
+  after?: string;
   close?: boolean;
   answer?: { lost?: boolean; error?: string; grant?: Json };
   request?: Json;
@@ -95,7 +96,7 @@ class Play implements Granter {
       await this.lane.step();
       assert.deepEqual(this.#window(), step.window);
     } else if (step.next !== undefined) {
-      assert.deepEqual(this.#next(step.next), { ids: step.ids ?? [], refusal: step.refusal });
+      assert.deepEqual(this.#next(step.next, step.after === undefined ? undefined : BigInt(step.after)), { ids: step.ids ?? [], refusal: step.refusal });
     } else {
       this.lane.stop();
       await this.lane.finish(1_000);
@@ -110,12 +111,12 @@ class Play implements Granter {
     };
   }
 
-  /** Takes IDs as a generator does, until one is refused. */
-  #next(count: number): { ids: string[]; refusal: Step["refusal"] } {
+  /** Takes IDs above a floor as a generator does, until one is refused. */
+  #next(count: number, after: bigint | undefined): { ids: string[]; refusal: Step["refusal"] } {
     const ids: string[] = [];
     while (ids.length < count) {
       // The generator's fast path: it reads only the wall clock.
-      const trusted = this.wall <= this.watch.ceiling && this.wall >= this.watch.floor;
+      const trusted = after === undefined && this.wall <= this.watch.ceiling && this.wall >= this.watch.floor;
       let id = trusted ? this.lane.lease?.take(this.wall) : undefined;
       if (id === undefined) {
         const now = this.watch.now();
@@ -123,9 +124,13 @@ class Play implements Granter {
         if (wrong !== undefined) {
           return { ids, refusal: refusal(wrong) };
         }
-        id = this.lane.lease?.take(now.wall);
+        id = this.lane.lease?.take(now.wall, after);
         if (id === undefined) {
-          const outlook = this.lane.outlook(now);
+          const unissued = after === undefined || this.lane.lease?.closed === true ? undefined : this.lane.checkFloor(after, now);
+          if (unissued !== undefined) {
+            return { ids, refusal: refusal(unissued) };
+          }
+          const outlook = this.lane.outlook(now, after);
           return { ids, refusal: "waitMs" in outlook ? { reason: "WAIT", waitMs: `${outlook.waitMs}` } : refusal(outlook.error) };
         }
       }

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from . import _reasons as reasons
 from ._answers import Grant
-from ._lease import Lease, Verdict
+from ._lease import MAX_AHEAD_MS, Lease, Verdict
 from ._watch import ClockError, Limits, Reading, Watch
 from ._window import FIRST_WINDOW, MAX_BACKOFF, PATIENCE, SlowStart, backoff
 from .errors import SnowraftError, invalid, malformed
@@ -130,6 +130,24 @@ class Lane:
         if tick < 0:
             return ClockError(reasons.CLOCK_BEHIND, self.layout.epoch_ms - now.wall, self._watch.limits.threshold)
         return time_exhausted() if tick >= self.layout.ticks else None
+
+    def check_floor(self, after: int, now: Reading) -> SnowraftError | None:
+        """Returns an error if no process can have issued the ID after.
+
+        A clock that is not trusted may itself be far behind the ID.
+        """
+        layout, limits = self.layout, self._watch.limits
+        if after >= 1 << layout.bits:
+            return _unreachable(layout, after)
+        tick = layout.decode(after).tick
+        limit = limits.threshold + limits.offset + MAX_AHEAD_MS
+        ahead = layout.ms_at(tick) - now.wall
+        behind = max(0, self._watch.observed - now.wall)
+        if ahead - behind <= limit or tick - layout.tick_at(now.wall) <= 1 + MAX_AHEAD_MS // layout.unit_ms:
+            return None
+        if not self._watch.trusted():
+            return ClockError(reasons.CLOCK_BEHIND, ahead, limits.threshold)
+        return invalid(f"after {after} is {ahead} ms ahead of this clock, limit {limit} ms; send an ID that was issued")
 
     def _has_ended(self, held: Lease, now: Reading) -> bool:
         """Reports whether the next cell at this time lies beyond the window.
@@ -318,7 +336,7 @@ class Lane:
         if verdict is Verdict.EXHAUSTED:
             return Outlook(error=time_exhausted())
         if verdict is Verdict.UNREACHABLE:
-            return Outlook(error=invalid(f"no ID of layout {self.layout.name!r} is greater than {after}"))
+            return Outlook(error=_unreachable(self.layout, after))
         self.kick()
         return self._missing(now, True)
 
@@ -403,6 +421,10 @@ def time_exhausted() -> SnowraftError:
     """Returns the error of a layout that is full."""
     text = "the time field of the layout is full; use a layout with more time bits or a later epoch"
     return SnowraftError(text, reason=reasons.TIME_EXHAUSTED)
+
+
+def _unreachable(layout: Layout, after: int) -> SnowraftError:
+    return invalid(f"no ID of layout {layout.name!r} is greater than {after}")
 
 
 def window_ended(until_ms: int, cause: SnowraftError | None) -> SnowraftError:

@@ -128,9 +128,15 @@ class Watch:
             if now.wall < self.low and not self.limits.swap:
                 behind = self.observed - self.advance(now).wall
                 if behind > self.limits.threshold:
-                    in_step = self._settled and not self._disputed and abs(ahead) <= self.limits.offset
-                    return ClockError(reasons.CLOCK_BEHIND, behind, self.limits.threshold, in_step=in_step)
+                    return ClockError(reasons.CLOCK_BEHIND, behind, self.limits.threshold, in_step=self.trusted())
         return None
+
+    def trusted(self) -> bool:
+        """Reports whether a member has answered, and the clocks of members do not contradict this one."""
+        with self._lock:
+            now = self.now()
+            near = abs(now.wall - now.mono - self._reference) <= self.limits.offset
+            return self._settled and not self._disputed and near
 
     def advance(self, then: Reading) -> Reading:
         """Adds the time since a reading to it: a thread that has waited in between is late, its clock is not wrong."""

@@ -258,26 +258,12 @@ class Generator:
                 start, end = lane.lease.take(lane.lease.layout.tick_at(now.wall), count, after)
                 if start < end:
                     return lane.lease, start, end
-        if after:
-            self._check_reachable(after)
+        if after and (error := life.lanes[0].check_floor(after, now)):
+            raise error
         outlooks = [lane.outlook(now, after) for lane in life.lanes]
         best = min(outlooks, key=lambda o: (o.wait == 0, o.wait, not o.grant, o.within))
         best.had = any(o.had for o in outlooks)
         return best
-
-    def _check_reachable(self, after: int) -> None:
-        """Raises an error if no process can have issued the ID after."""
-        life, watch = self._life, self._watch
-        now, limits = watch.now(), watch.limits
-        layout = life.lanes[0].layout
-        if after >= 1 << layout.bits:
-            raise invalid(f"no ID of layout {layout.name!r} is greater than {after}")
-        tick = layout.decode(after).tick
-        limit = limits.threshold + limits.offset + 5
-        ahead = layout.ms_at(tick) - now.wall
-        behind = max(0, watch.observed - now.wall)
-        if ahead - behind > limit and tick - layout.tick_at(now.wall) > 1 + 5 // layout.unit_ms:
-            raise invalid(f"after {after} is {ahead} ms ahead of this clock, limit {limit} ms; send an ID that was issued")
 
     def _check_alive(self) -> None:
         _image.own(self)

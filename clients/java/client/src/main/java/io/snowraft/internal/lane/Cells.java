@@ -70,8 +70,11 @@ class Cells {
         return Math.multiplyHigh(h, spread) + (h >> 63 & spread); // the high half of an unsigned product
     }
 
-    /** Returns the first cell of this worker whose ID is greater than {@code id}, which belongs to the layout; it may be beyond the time field. */
+    /** Returns the first cell of this worker whose ID is greater than {@code id}, any unsigned number; it is beyond the time field if there is none. */
     final long above(long id) {
+        if (layout.bits() < Long.SIZE && id >>> layout.bits() != 0) {
+            return cell(ticks);
+        }
         long tick = layout.decode(id).tick();
         long base = id(cell(tick));
         if (base > id) {

@@ -104,7 +104,7 @@ public final class Issuer {
     }
 
     /** Takes IDs at once, from an index on, and returns the index after the last one. */
-    private int tryTake(long[] ids, int from, long after) {
+    int tryTake(long[] ids, int from, long after) {
         int at = from;
         for (boolean some = true; some && at < ids.length;) {
             some = false;
@@ -183,7 +183,7 @@ public final class Issuer {
      * Throws an exception if {@code after} is so far in the future that no process can have issued it. A clock that is not trusted may
      * itself be that far behind.
      */
-    private void checkReachable(Reading now, Limits limits, long after) {
+    void checkReachable(Reading now, Limits limits, long after) {
         if (after == 0) {
             return;
         }

@@ -122,7 +122,7 @@ final class Lease extends Cells {
         if (p < cell(tick) || p == first) {
             start = Math.max(p, cell(tick) + startSequence(tick));
         }
-        if (after != 0 && start < bound(tick) && id(start) <= after) {
+        if (after != 0 && start < bound(tick) && Long.compareUnsigned(id(start), after) <= 0) {
             start = above(after);
             return tick(start) < ticks ? start : UNREACHABLE;
         }

@@ -101,14 +101,11 @@ class WindowVectorsTest {
         private void next(JsonObject step, String where) throws JsonException {
             List<String> ids = new ArrayList<>();
             String refusal = null;
+            long after = step.has("after") ? step.uint64("after") : 0;
             while (ids.size() < step.int64("next") && refusal == null) {
-                long id = closed ? 0 : issuer.tryNext();
-                if (id == 0 && !closed) { // the bounds of a reading without the monotonic clock may be too strict
-                    issuer.check(issuer.watch().now());
-                    id = issuer.tryNext();
-                }
+                long id = closed ? 0 : take(after);
                 if (id == 0) {
-                    refusal = refusal(step.object("refusal"));
+                    refusal = refusal(step.object("refusal"), after);
                 } else {
                     ids.add(Long.toString(id));
                 }
@@ -117,15 +114,33 @@ class WindowVectorsTest {
             assertEquals(step.has("refusal") ? step.object("refusal").string("reason") : null, refusal, where);
         }
 
+        /** Returns an ID greater than {@code after}, or 0. */
+        private long take(long after) {
+            if (after != 0) {
+                long[] id = new long[1];
+                issuer.tryTake(id, 0, after);
+                return id[0];
+            }
+            long id = issuer.tryNext();
+            if (id == 0) { // the bounds of a reading without the monotonic clock may be too strict
+                issuer.check(issuer.watch().now());
+                id = issuer.tryNext();
+            }
+            return id;
+        }
+
         /** Returns the reason why there is no ID, and checks its numbers. */
-        private String refusal(JsonObject want) throws JsonException {
+        private String refusal(JsonObject want, long after) throws JsonException {
             if (closed) {
                 return "CLOSED";
             }
             Reading now = issuer.watch().now();
             SnowraftException e = issuer.check(now);
             if (e == null) {
-                Outlook o = issuer.lane(0).outlook(now, issuer.watch().limits(), 0);
+                e = unreachable(now, after);
+            }
+            if (e == null) {
+                Outlook o = issuer.lane(0).outlook(now, issuer.watch().limits(), after);
                 if (o.waitMillis() > 0) {
                     assertEquals(want.int64("waitMs"), o.waitMillis());
                     return "WAIT";
@@ -138,6 +153,16 @@ class WindowVectorsTest {
                 }
             }
             return e.reason().name();
+        }
+
+        /** Returns the error of a floor that no process can have issued; null if one can. */
+        private SnowraftException unreachable(Reading now, long after) {
+            try {
+                issuer.checkReachable(now, issuer.watch().limits(), after);
+                return null;
+            } catch (SnowraftException e) {
+                return e;
+            }
         }
 
         private void renew(JsonObject step, String where) throws JsonException {
