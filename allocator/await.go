@@ -17,11 +17,11 @@ const (
 )
 
 // await takes cells from any lane, or waits until a lane has some. It waits until ctx ends for the clock to
-// reach the next tick, and for a window as long as [Config.Patience] says. While the clock is wrong, it waits
+// reach the next tick, and for a window as long as [Config.WindowWait] says. While the clock is wrong, it waits
 // for a window for at most the wait threshold.
 func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start, end uint64, err error) {
-	var began, patience int64 // Mono; start and limit of the wait for a window
-	var patient bool          // began and patience are set
+	var began, limit int64 // Mono; start and limit of the wait for a window
+	var waiting bool       // began and limit are set
 	for {
 		changed := i.changed.Next()
 		if i.closing.Load() {
@@ -45,8 +45,8 @@ func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start
 			if !best.grant {
 				return nil, 0, 0, best.err
 			}
-			if !patient {
-				began, patience, patient = now.Mono, now.Mono+i.patience(ctx, best.had).Milliseconds(), true
+			if !waiting {
+				began, limit, waiting = now.Mono, now.Mono+i.windowWait(ctx, best.had).Milliseconds(), true
 				if values, done := i.wait.observe(ctx); values != nil {
 					i.asking.Store(&values)
 					defer func() {
@@ -55,7 +55,7 @@ func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start
 					}()
 				}
 			}
-			end := patience
+			end := limit
 			if ofClock(best.err) {
 				end = min(end, began+limits.WaitThreshold.Milliseconds())
 			}

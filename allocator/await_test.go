@@ -18,10 +18,10 @@ func lost(r *rig) {
 	r.pass(10 * time.Second)
 }
 
-// A caller waits for a window for as long as its patience, and gets the window as soon as it is granted.
-func TestPatience(t *testing.T) {
+// A caller waits for a window for as long as its limit, and gets the window as soon as it is granted.
+func TestWindowWait(t *testing.T) {
 	patience := func(d time.Duration) func(*rig) {
-		return func(r *rig) { r.cfg.Patience = func(context.Context, bool) time.Duration { return d } }
+		return func(r *rig) { r.cfg.WindowWait = func(context.Context, bool) time.Duration { return d } }
 	}
 	run(t, patience(0), func(r *rig) {
 		lost(r)
@@ -52,14 +52,14 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// A caller that arrives while the first window is being acquired waits for it, even without patience for later
+// A caller that arrives while the first window is being acquired waits for it, even without a wait for later
 // windows.
-func TestPatienceForTheFirstWindow(t *testing.T) {
+func TestWaitForTheFirstWindow(t *testing.T) {
 	var taken chan error
 	var opened chan struct{}
 	run(t, func(r *rig) {
 		taken, opened = make(chan error, 1), make(chan struct{})
-		r.cfg.Patience = func(_ context.Context, had bool) time.Duration {
+		r.cfg.WindowWait = func(_ context.Context, had bool) time.Duration {
 			if had {
 				return 0
 			}
@@ -85,8 +85,8 @@ func TestPatienceForTheFirstWindow(t *testing.T) {
 	})
 }
 
-// Patience has no effect while the cluster refuses the clock of this process.
-func TestNoPatienceWithAWrongClock(t *testing.T) {
+// WindowWait has no effect while the cluster refuses the clock of this process.
+func TestNoWaitWithAWrongClock(t *testing.T) {
 	for _, wrong := range []error{
 		&clock.SkewError{Ahead: time.Hour, Limit: time.Second},
 		&clock.BehindError{Behind: 1500 * time.Millisecond, Limit: time.Second},
@@ -94,7 +94,7 @@ func TestNoPatienceWithAWrongClock(t *testing.T) {
 		run(t, func(r *rig) {
 			r.cluster = newCluster(r.layout)
 			r.cluster.before = func(call) error { return wrong }
-			r.cfg.Patience = func(context.Context, bool) time.Duration { return time.Hour }
+			r.cfg.WindowWait = func(context.Context, bool) time.Duration { return time.Hour }
 		}, func(r *rig) {
 			began := time.Now()
 			if _, err := r.issuer.Next(r.Context(), 0); !errors.Is(err, wrong) {
@@ -119,7 +119,7 @@ func TestLateRequests(t *testing.T) {
 			}
 			return nil
 		}
-		r.cfg.Patience = func(context.Context, bool) time.Duration { return time.Minute }
+		r.cfg.WindowWait = func(context.Context, bool) time.Duration { return time.Minute }
 	}, func(r *rig) {
 		r.pass(2 * time.Second)
 		if err := r.issuer.Ready(); errors.As(err, new(*clock.BehindError)) || !errors.As(err, new(*allocator.WindowEndedError)) {
@@ -132,10 +132,10 @@ func TestLateRequests(t *testing.T) {
 
 // While the cluster refuses the rights of this process, callers learn that at once, also before the first window. The lane goes
 // on asking, because the rights may change.
-func TestNoPatienceForARefusal(t *testing.T) {
+func TestNoWaitForARefusal(t *testing.T) {
 	refusal := errors.New("token 7 lacks the scope worker:lease:default")
 	refusing := func(r *rig) {
-		r.cfg.Patience = func(context.Context, bool) time.Duration { return time.Hour }
+		r.cfg.WindowWait = func(context.Context, bool) time.Duration { return time.Hour }
 		r.cluster = newCluster(r.layout)
 		r.cluster.before = func(call) error { return &allocator.RefusedError{Err: refusal} }
 	}

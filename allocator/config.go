@@ -37,11 +37,11 @@ type Config struct {
 	// the lane releases the worker. It acquires one again when a caller finds that no lane has anything to issue. A lane
 	// that holds no worker stops requesting one after a minute, or after Idle if that is less.
 	Idle time.Duration
-	// Patience, if not nil, returns the longest time that a call with this context waits for a window; 0 means
-	// not at all. If Patience is nil, that time is the wait threshold. The context bounds the wait too, and so
+	// WindowWait, if not nil, returns the longest time that a call with this context waits for a window; 0 means
+	// not at all. If WindowWait is nil, that time is the wait threshold. The context bounds the wait too, and so
 	// does the wait threshold while the cluster refuses this process's clock. had is false as long as no lane
 	// has had a window since it started or was last idle.
-	Patience func(ctx context.Context, had bool) time.Duration
+	WindowWait func(ctx context.Context, had bool) time.Duration
 	// Observe, if not nil, is called by the lanes' goroutines with the observed clock of each grant, in Unix
 	// milliseconds. A process without a replica learns the observed clock this way.
 	Observe func(unixMillis int64)
@@ -74,8 +74,8 @@ func (c *Config) check() error {
 		c.MaxAhead = defaultMaxAhead
 	}
 	c.MaxAhead = max(0, c.MaxAhead)
-	if c.Patience == nil {
-		c.Patience = func(context.Context, bool) time.Duration { return c.Watch.Limits().WaitThreshold }
+	if c.WindowWait == nil {
+		c.WindowWait = func(context.Context, bool) time.Duration { return c.Watch.Limits().WaitThreshold }
 	}
 	if c.Observe == nil {
 		c.Observe = func(int64) {}

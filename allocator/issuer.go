@@ -17,19 +17,19 @@ import (
 // Issuer issues IDs of one layout from the windows of its lanes. Its methods may
 // be called from any goroutine.
 type Issuer struct {
-	layout   *snowflake.Layout
-	nonce    Nonce
-	granter  Granter
-	watch    *clock.Watch
-	maxAhead time.Duration
-	idle     time.Duration
-	patience func(ctx context.Context, had bool) time.Duration
-	observe  func(int64)
-	wait     Wait
-	events   Events
-	lanes    []*lane
-	picker   *picker
-	changed  broadcast.Signal // sent when a lease, its window or a lane's problem changes
+	layout     *snowflake.Layout
+	nonce      Nonce
+	granter    Granter
+	watch      *clock.Watch
+	maxAhead   time.Duration
+	idle       time.Duration
+	windowWait func(ctx context.Context, had bool) time.Duration
+	observe    func(int64)
+	wait       Wait
+	events     Events
+	lanes      []*lane
+	picker     *picker
+	changed    broadcast.Signal // sent when a lease, its window or a lane's problem changes
 
 	asking   atomic.Pointer[context.Context] // context values of a waiting call, for the next call to the Granter
 	closing  atomic.Bool
@@ -50,18 +50,18 @@ func Open(cfg Config) (*Issuer, error) {
 		return nil, err
 	}
 	i := &Issuer{
-		layout:   cfg.Layout,
-		nonce:    cfg.Nonce,
-		granter:  cfg.Granter,
-		watch:    cfg.Watch,
-		maxAhead: cfg.MaxAhead,
-		idle:     cfg.Idle,
-		patience: cfg.Patience,
-		observe:  cfg.Observe,
-		wait:     cfg.Wait,
-		events:   cfg.Events,
-		picker:   newPicker(cfg.Lanes),
-		stopping: make(chan struct{}),
+		layout:     cfg.Layout,
+		nonce:      cfg.Nonce,
+		granter:    cfg.Granter,
+		watch:      cfg.Watch,
+		maxAhead:   cfg.MaxAhead,
+		idle:       cfg.Idle,
+		windowWait: cfg.WindowWait,
+		observe:    cfg.Observe,
+		wait:       cfg.Wait,
+		events:     cfg.Events,
+		picker:     newPicker(cfg.Lanes),
+		stopping:   make(chan struct{}),
 	}
 	i.calls, i.cancel = context.WithCancel(context.Background())
 	for index := range cfg.Lanes {
@@ -81,7 +81,7 @@ func Open(cfg Config) (*Issuer, error) {
 // Next returns one ID, greater than after; 0 means no floor.
 //
 // It waits for the clock to reach the next tick, even if the clock is a little behind, and for a window as long
-// as [Config.Patience] says. Its errors are [*clock.BehindError], [*clock.SkewError], [*WindowEndedError],
+// as [Config.WindowWait] says. Its errors are [*clock.BehindError], [*clock.SkewError], [*WindowEndedError],
 // [*WorkersExhaustedError], [*FencedError], [ErrTimeExhausted], [ErrOldClusterAlive], [ErrSetBack],
 // [ErrContradicted], [ErrClosed] and, when ctx ends, [*InterruptedError]. The error is [ErrInvalidArgument] if no
 // ID of the layout is greater than after, or if after is too far in the future to have been issued.

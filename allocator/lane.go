@@ -194,7 +194,7 @@ func (l *lane) failed(err error) pause {
 			l.ended = true
 			l.note(slog.LevelError, "window of worker %d ended; issuing nothing until another one is granted", held.worker)
 		}
-		most = max(most, min(left, l.window.current)/patience)
+		most = max(most, min(left, l.window.current)/pauseDivisor)
 	}
 	d := backoff(l.failures, most)
 	if at, ok := retryAt(err); ok {

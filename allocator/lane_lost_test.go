@@ -135,7 +135,7 @@ func lostWithoutAnother(r *rig) (until time.Time) {
 
 func TestLostWorkerServesUntilNextGrant(t *testing.T) {
 	run(t, func(r *rig) {
-		r.cfg.Patience = func(context.Context, bool) time.Duration { return 0 } // no call waits for a window
+		r.cfg.WindowWait = func(context.Context, bool) time.Duration { return 0 } // no call waits for a window
 	}, func(r *rig) {
 		until := lostWithoutAnother(r)
 		if left := until.Sub(time.UnixMilli(r.clock.read().Wall)); left < time.Minute {

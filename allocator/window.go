@@ -13,9 +13,9 @@ const (
 	minBackoff = 50 * time.Millisecond
 	maxBackoff = time.Second
 
-	// patience is a divisor: the pause of a lane between extensions that fail is at most the rest of its window
-	// divided by patience. After an outage, the lanes therefore do not all return within a second.
-	patience = 16
+	// The pause of a lane between extensions that fail is at most the rest of its window divided by pauseDivisor. After an
+	// outage, the lanes therefore do not all return within a second.
+	pauseDivisor = 16
 )
 
 // slowStart decides how long a window to request: 2 s at first, two to four times as much after each extension,

@@ -54,11 +54,11 @@ func (g *Generator) layout(ctx context.Context) (*snowflake.Layout, error) {
 func (g *Generator) lanes(layout *snowflake.Layout) (*allocator.Issuer, error) {
 	return allocator.Open(allocator.Config{
 		Layout: layout, Holder: *g.opts.holder, Nonce: g.nonce, Lanes: g.opts.lanes,
-		Granter:  windowGranter{rpc.MemberGranter{Workers: snowraftv1.NewWorkerServiceClient(g.client.leader)}},
-		Watch:    g.judge.watch,
-		Patience: g.waitLimit,
-		Observe:  g.judge.observe,
-		Logger:   g.opts.logger,
+		Granter:    windowGranter{rpc.MemberGranter{Workers: snowraftv1.NewWorkerServiceClient(g.client.leader)}},
+		Watch:      g.judge.watch,
+		WindowWait: g.waitLimit,
+		Observe:    g.judge.observe,
+		Logger:     g.opts.logger,
 	})
 }
 

@@ -103,7 +103,7 @@ func innermost(err error) error {
 	if errors.Is(err, io.EOF) || slices.ContainsFunc(otherProtocol, func(text string) bool { return strings.Contains(err.Error(), text) }) {
 		return rpc.ErrNotAPI
 	}
-	if _, ok := errors.AsType[*trust.StrangerError](err); ok {
+	if _, ok := errors.AsType[*trust.UnknownIssuerError](err); ok {
 		return fmt.Errorf("%w; use the pin, CA or secret file of that secret; if the secret was replaced, use its new pin, CA or secret file (see \"snowraft secret list\")", err)
 	}
 	if lookup, ok := errors.AsType[*net.DNSError](err); ok && lookup.IsNotFound {

@@ -19,8 +19,8 @@ const (
 	// haltFile is the file in the data directory that records why the member halted. Its process exits within a second, before Prometheus
 	// reads the metrics, so the metrics of the next process show it.
 	haltFile = "halt.json"
-	// haltPatience bounds the wait for the disk, which may be the reason for the halt.
-	haltPatience = time.Second
+	// haltTimeout bounds the wait for the disk, which may be the reason for the halt.
+	haltTimeout = time.Second
 	// haltFileSize is longer than any note, in bytes. The file has this size from the start, so that a full disk, a reason to halt, has
 	// room for the note.
 	haltFileSize = 256
@@ -88,7 +88,7 @@ func (h *halts) note(failure error, atMillis int64) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(haltPatience):
+	case <-time.After(haltTimeout):
 	}
 }
 

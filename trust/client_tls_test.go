@@ -225,9 +225,9 @@ func TestClientReportsSecretOfServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.talk(config)
-	var stranger *StrangerError
+	var stranger *UnknownIssuerError
 	if !errors.As(err, &stranger) || stranger.Fingerprint != fixed(1).Fingerprint() {
-		t.Errorf("%v, want a StrangerError with the fingerprint of the server's secret", err)
+		t.Errorf("%v, want a UnknownIssuerError with the fingerprint of the server's secret", err)
 	}
 }
 

@@ -47,9 +47,9 @@ func expect(t *testing.T, s *server, server, client *Keys, shared bool) {
 	_, err := s.talk(client.MemberClient("b"))
 	seen := <-s.answers
 	if !shared {
-		var stranger *StrangerError
+		var stranger *UnknownIssuerError
 		if !errors.As(err, &stranger) || stranger.Fingerprint != server.Signing().Fingerprint() {
-			t.Errorf("client: %v, want a StrangerError with the server's secret", err)
+			t.Errorf("client: %v, want a UnknownIssuerError with the server's secret", err)
 		}
 		if !Refused(seen.err) {
 			t.Errorf("server: %v, want its refusal by the client", seen.err)
@@ -199,7 +199,7 @@ func TestDialerLearnsRefusalAtFirstRead(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	for _, err := range []error{nil, net.ErrClosed, &net.OpError{Op: "read", Err: net.ErrClosed}, &StrangerError{}} {
+	for _, err := range []error{nil, net.ErrClosed, &net.OpError{Op: "read", Err: net.ErrClosed}, &UnknownIssuerError{}} {
 		if Refused(err) {
 			t.Errorf("Refused(%v) = true", err)
 		}

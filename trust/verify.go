@@ -16,13 +16,13 @@ var (
 	errNotMember     = errors.New("certificate not of a member")
 )
 
-// StrangerError reports a certificate that no secret of this process issued.
-type StrangerError struct {
+// UnknownIssuerError reports a certificate that no secret of this process issued.
+type UnknownIssuerError struct {
 	Fingerprint string // secret that the peer presents; empty if no cluster secret issued its certificate
 }
 
 // Error returns the reason.
-func (e *StrangerError) Error() string {
+func (e *UnknownIssuerError) Error() string {
 	if e.Fingerprint == "" {
 		return "certificate not issued by a cluster secret"
 	}
@@ -56,7 +56,7 @@ func verify(chain []*x509.Certificate, authorities []*Authority, usage x509.ExtK
 	if reason != nil {
 		return Peer{}, reason
 	}
-	return Peer{}, &StrangerError{Fingerprint: issuerOf(chain[0])}
+	return Peer{}, &UnknownIssuerError{Fingerprint: issuerOf(chain[0])}
 }
 
 // issuerOf returns the fingerprint of the secret that a leaf names as its issuer; empty if it names none.

@@ -31,13 +31,13 @@ var (
 // Misunderstanding returns the problem with the peer's secret that an error reveals; nil if none.
 func Misunderstanding(err error) error {
 	var plain tls.RecordHeaderError
-	var stranger *trust.StrangerError
+	var foreign *trust.UnknownIssuerError
 	switch {
 	case errors.Is(err, ErrEncrypts), errors.Is(err, screen.ErrSealed):
 		return ErrEncrypts
 	case errors.Is(err, ErrPlain), errors.Is(err, screen.ErrUnsealed), errors.As(err, &plain) && strings.HasPrefix(Magic, string(plain.RecordHeader[:])):
 		return ErrPlain
-	case errors.Is(err, ErrOtherSecret), errors.Is(err, screen.ErrOtherKey), errors.As(err, &stranger), trust.Refused(err):
+	case errors.Is(err, ErrOtherSecret), errors.Is(err, screen.ErrOtherKey), errors.As(err, &foreign), trust.Refused(err):
 		return ErrOtherSecret
 	}
 	return nil

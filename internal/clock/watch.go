@@ -20,9 +20,9 @@ type Limits struct {
 // suspendNoise is the greatest difference between two readings of the machine's clocks, in ms, that is not a suspension.
 const suspendNoise = 10
 
-// jumpPatience is the time for which a clock without peers must run without another
+// settleTime is the time for which a clock without peers must run without another
 // jump before it is trusted again.
-const jumpPatience = time.Minute
+const settleTime = time.Minute
 
 // peerMaxAge is the time for which a peer's answer counts. A member queries one peer
 // per second, so 30 s bring several answers from each peer in a usual cluster.
@@ -258,7 +258,7 @@ func (w *Watch) Update() {
 		} else {
 			w.jumped = r.Mono
 		}
-		if w.alone && r.Mono-w.jumped >= jumpPatience.Milliseconds() {
+		if w.alone && r.Mono-w.jumped >= settleTime.Milliseconds() {
 			w.reference.Store(own) // no peer will ever contradict
 		}
 	case n == 2:

@@ -82,11 +82,11 @@ func (c *collector) composeIfDue(ctx context.Context) {
 	}
 	own, members := c.hub.source.Status(), c.hub.source.Members()
 	c.meet(ctx, own.GetMemberId(), members)
-	patience := refresh
+	allowed := refresh
 	if !first { // the next overview is due
-		patience = 2 * beat
+		allowed = 2 * beat
 	}
-	if !c.complete() && now.Mono-c.met < patience.Milliseconds() {
+	if !c.complete() && now.Mono-c.met < allowed.Milliseconds() {
 		return
 	}
 	c.self.hear(own, now, now.Mono)

@@ -64,7 +64,7 @@ func (c *collector) view(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse
 	}
 	v := &snowraftv1.MemberView{Member: m}
 	if p == nil || p.status == nil {
-		c.silence(v, own, now)
+		c.describeQuiet(v, own, now)
 		return v
 	}
 	s := p.status
@@ -74,7 +74,7 @@ func (c *collector) view(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse
 	v.Lanes, v.ServesUntilAtMs, v.AppliedIndex = shown(s.GetLanes()), servesUntil(s.GetLanes()), s.GetAppliedIndex()
 	m.Version = s.GetVersion()
 	if !v.GetAnswers() {
-		c.silence(v, own, now)
+		c.describeQuiet(v, own, now)
 		return v
 	}
 	v.Problem, v.Reason = s.GetProblem(), s.GetReason()
@@ -101,8 +101,8 @@ func (c *collector) evidence(now clock.Reading, members []*snowraftv1.Member) ev
 	return e
 }
 
-// silence writes the problem of a member that does not answer.
-func (c *collector) silence(v *snowraftv1.MemberView, own *snowraftv1.GetStatusResponse, now clock.Reading) {
+// describeQuiet writes the problem of a member that does not answer.
+func (c *collector) describeQuiet(v *snowraftv1.MemberView, own *snowraftv1.GetStatusResponse, now clock.Reading) {
 	q := quiet{}
 	if p := c.peers[v.GetMember().GetId()]; p != nil {
 		q = p.quiet

@@ -24,7 +24,7 @@ func (f *facts) findings() (all []finding) {
 	all = append(all, f.suspicion()...)
 	all = append(all, f.refusals()...)
 	for _, m := range f.silent {
-		all = append(all, f.silence(m))
+		all = append(all, f.quietMember(m))
 	}
 	for _, m := range f.stalled {
 		name := m.GetMember().GetName()
@@ -72,8 +72,8 @@ func (f *facts) tolerance() []finding {
 	return nil
 }
 
-// silence returns the finding about a member that does not answer.
-func (f *facts) silence(m *snowraftv1.MemberView) finding {
+// quietMember returns the finding about a member that does not answer.
+func (f *facts) quietMember(m *snowraftv1.MemberView) finding {
 	name := m.GetMember().GetName()
 	found := of(warning, name+" "+m.GetProblem(), fmt.Sprintf("start %s, or remove it if it is lost permanently", name), runbookDoesNotStart).
 		by("snowraft member list") // the table of members has the command to remove the member, which is rarely right

@@ -36,8 +36,8 @@ type Relay[K comparable] struct {
 	// Now returns the monotonic clock.
 	Now func() time.Duration
 
-	once              sync.Once
-	proven, strangers chan claimed[K] // claims that wait
+	once             sync.Once
+	proven, unproven chan claimed[K] // claims that wait
 
 	mu     sync.Mutex
 	passed map[K]time.Duration // time at which the claim was passed on
@@ -50,7 +50,7 @@ type claimed[K comparable] struct {
 
 func (r *Relay[K]) init() {
 	r.once.Do(func() {
-		r.proven, r.strangers = make(chan claimed[K], maxWaiting), make(chan claimed[K], maxWaiting)
+		r.proven, r.unproven = make(chan claimed[K], maxWaiting), make(chan claimed[K], maxWaiting)
 		r.passed = make(map[K]time.Duration)
 	})
 }
@@ -61,7 +61,7 @@ func (r *Relay[K]) Offer(claim K, witness string, proven bool) {
 	if r.settled(claim) {
 		return
 	}
-	waiting := r.strangers
+	waiting := r.unproven
 	if proven {
 		waiting = r.proven
 	}
@@ -82,7 +82,7 @@ func (r *Relay[K]) Run(ctx context.Context) {
 			select {
 			case c := <-r.proven:
 				r.present(ctx, c)
-			case c := <-r.strangers:
+			case c := <-r.unproven:
 				r.present(ctx, c)
 			case <-ctx.Done():
 				return

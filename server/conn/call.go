@@ -14,10 +14,10 @@ const (
 
 // call is a call whose message has not come, and that is counted on its own.
 type call struct {
-	price    int64       // bytes
-	awaited  int64       // bytes until the message has come
-	stranger bool        // no valid token yet
-	stop     func() bool // stops waiting for the end of the call
+	price           int64       // bytes
+	awaited         int64       // bytes until the message has come
+	unauthenticated bool        // no valid token yet
+	stop            func() bool // stops waiting for the end of the call
 }
 
 type callKey struct{}
@@ -31,7 +31,7 @@ func (c *Conn) BeginCall(ctx context.Context, headers int64) context.Context {
 	c.Forget()
 	begun := &call{price: CallPrice + max(0, headers-plainHeaders)}
 	if c.caller.Load() == nil {
-		begun.awaited, begun.stranger = StrangerPrice, true
+		begun.awaited, begun.unauthenticated = UnauthenticatedPrice, true
 		c.awaiting.Add(1) // Read counts the message
 	} else if headers > plainHeaders || c.uncounted.Add(1) > maxUncounted {
 		if headers <= plainHeaders {
@@ -69,7 +69,7 @@ func (c *Conn) Arrived(ctx context.Context) int64 {
 
 // arrived returns what a call counted for its message, and more bytes.
 func (c *Conn) arrived(begun *call, more int64) {
-	if begun.stranger {
+	if begun.unauthenticated {
 		c.awaiting.Add(-1)
 	}
 	c.Charge(-begun.awaited - more)

@@ -20,8 +20,8 @@ const (
 	HeaderPrice = 64
 	// AwaitedPrice is added to the call of a caller with a token until its message has come.
 	AwaitedPrice = 11 << 10
-	// StrangerPrice is added to that of another caller, of which the message is counted by the byte.
-	StrangerPrice = 5 << 10
+	// UnauthenticatedPrice is added to that of another caller, of which the message is counted by the byte.
+	UnauthenticatedPrice = 5 << 10
 	// maxMemory is the most that clients may hold.
 	maxMemory = 512 << 20
 )

@@ -70,13 +70,13 @@ func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.
 func (v *views) relay(ctx context.Context, req *snowraftv1.WatchOverviewRequest, send func(*snowraftv1.WatchOverviewResponse) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	silence := time.AfterFunc(viewWait, func() { cancel(errSilent) })
-	defer silence.Stop()
+	idle := time.AfterFunc(viewWait, func() { cancel(errSilent) })
+	defer idle.Stop()
 	stream, err := snowraftv1.NewViewServiceClient(v.conn).WatchOverview(v.onBehalf(ctx), req)
 	for err == nil {
 		var resp *snowraftv1.WatchOverviewResponse
 		if resp, err = stream.Recv(); err == nil {
-			silence.Reset(viewWait)
+			idle.Reset(viewWait)
 			err = send(resp)
 		}
 	}

@@ -30,13 +30,13 @@ func TestSlicesCoverEachCheckOnce(t *testing.T) {
 	}
 }
 
-// Each part has its turn: it runs in every gate, or whole in one slice. Only long searches are for the night.
+// Each part has its slice: it runs in every gate, or whole in one slice. Only long searches are for the night.
 func TestSlicesCoverEachPart(t *testing.T) {
 	var names []string
 	nights := []string{"fuzz", "innocents"}
 	for _, p := range table {
-		if p.always == (p.turn != 0) && !slices.Contains(nights, p.name) || p.turn < 0 || p.turn > eighth.Slices || p.full == nil || slices.Contains(names, p.name) {
-			t.Errorf("part %s: always %v, turn %d", p.name, p.always, p.turn)
+		if p.always == (p.slice != 0) && !slices.Contains(nights, p.name) || p.slice < 0 || p.slice > eighth.Slices || p.full == nil || slices.Contains(names, p.name) {
+			t.Errorf("part %s: always %v, turn %d", p.name, p.always, p.slice)
 		}
 		names = append(names, p.name)
 		if p.due(&work{nightly: true}) == "" {
@@ -62,7 +62,7 @@ func TestTriggersExist(t *testing.T) {
 }
 
 func TestDue(t *testing.T) {
-	part := part{name: "chart", turn: 2, paths: []string{"deploy/helm/"}}
+	part := part{name: "chart", slice: 2, paths: []string{"deploy/helm/"}}
 	for _, c := range []struct {
 		name string
 		w    work

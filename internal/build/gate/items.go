@@ -150,7 +150,7 @@ const wholeConformance = "CONFORMANCEFLAGS=--leaks 10m"
 
 // clientsOfSlice lists the checks of the clients: the whole suite in the slice of the part, otherwise one of two minutes.
 func clientsOfSlice(w *work) ([]command, error) {
-	if w.slice == clientsTurn {
+	if w.slice == clientsSlice {
 		return []command{makes("conformance", wholeConformance)}, nil
 	}
 	return []command{makes("conformance", "CONFORMANCEFLAGS=--quick --count 400000 --processes 1")}, nil

@@ -10,10 +10,10 @@ import (
 type part struct {
 	name string
 	// always is a part of every gate. Otherwise the gate runs the part if a path with one of the prefixes in paths changed, or if
-	// the slice has the number in turn.
+	// the slice has the number in slice.
 	always bool
 	paths  []string
-	turn   int
+	slice  int
 	lane   lane
 	// full lists the commands of the nightly run. gate lists those of the gate, none if the slice has nothing of the part; nil means
 	// the full ones.
@@ -86,7 +86,7 @@ func (p part) due(w *work) string {
 		return "always"
 	case len(p.paths) > 0 && w.changes(p.paths...):
 		return "changed"
-	case p.turn == w.slice:
+	case p.slice == w.slice:
 		return fmt.Sprintf("slice %d", w.slice)
 	}
 	return ""

@@ -13,8 +13,8 @@ var raced = []string{
 	"./internal/share", "./server/conn", "./server/frontend", "./server/kernel", "./server/redis", "./trust",
 }
 
-// clientsTurn is the slice with the whole suite of the clients.
-const clientsTurn = 4
+// clientsSlice is the slice with the whole suite of the clients.
+const clientsSlice = 4
 
 // walks selects the walks over every order of steps.
 const walks = "-run=^(TestEveryLife|TestEveryLedger|TestEveryBlock|TestEveryCall)$"
@@ -48,7 +48,7 @@ var table = []part{
 		full: each(night(tests("go", "test", "-json", "-count=1", "-timeout=6h", "-parallel=1", walks, "./fsm", "./internal/member"))),
 	},
 	{
-		name: "release", turn: 4,
+		name: "release", slice: 4,
 		paths: []string{
 			"deploy/docker/", "deploy/linux/", "docs/install.md", "internal/build/image/", "internal/test/installtest/", "internal/build/sbom/",
 			"internal/tools/chart.sh", "internal/tools/image.sh", "internal/tools/release", "internal/tools/static.sh", "internal/tools/version.sh",
@@ -69,7 +69,7 @@ var table = []part{
 		full: each(tests("go", "test", "-json", "-count=1", "-timeout=12h", "-run=^TestInnocents$", "./internal/test/simtest", "-simtest.histories=100000")),
 	},
 	{
-		name: "chart", turn: 2, paths: []string{"deploy/helm/", "cmd/snowraft/internal/serve/"},
+		name: "chart", slice: 2, paths: []string{"deploy/helm/", "cmd/snowraft/internal/serve/"},
 		full: each(tests("make", "chart-check", "TESTFLAGS=-json")),
 	},
 	{
@@ -78,7 +78,7 @@ var table = []part{
 		full: each(), // part of its test
 	},
 	{
-		name: "bench", turn: 5, paths: []string{"bench/", "internal/load/"},
+		name: "bench", slice: 5, paths: []string{"bench/", "internal/load/"},
 		full: each(makes("bench-check")),
 	},
 	{
@@ -87,11 +87,11 @@ var table = []part{
 		full: each(makes("bin/govulncheck"), program("internal/tools/vulncheck.sh")),
 	},
 	{
-		name: "protos", turn: 8, paths: []string{"proto/", "internal/tools/"},
+		name: "protos", slice: 8, paths: []string{"proto/", "internal/tools/"},
 		full: each(makes("proto-lint"), makes("proto-breaking"), makes("generate-check")),
 	},
 	{
-		name: "cross", turn: 7, paths: []string{"go.mod", "go.sum"},
+		name: "cross", slice: 7, paths: []string{"go.mod", "go.sum"},
 		full: each(makes("cross")),
 	},
 	{
@@ -127,12 +127,12 @@ var table = []part{
 		},
 	},
 	{
-		name: "root", lane: waits, turn: 3,
+		name: "root", lane: waits, slice: 3,
 		paths: []string{"internal/build/image/", "internal/slots/", "internal/test/siegetest/", "server/conn/", "jepsen/disk/", "jepsen/network/", "jepsen/sandbox/", "jepsen/skew/"},
 		full:  each(tests("make", "root", "TESTFLAGS=-json")),
 	},
 	{
-		name: "siege", lane: waits, turn: 6,
+		name: "siege", lane: waits, slice: 6,
 		gate: each(program("go", "run", "./jepsen", "siege", "--secure", "--duration", "40s", "--least", "50")),
 		full: each(makes("chaos-siege", "CHAOSFLAGS=--secure")),
 	},
@@ -152,7 +152,7 @@ var table = []part{
 		full: each(tests("make", "browser", "TESTFLAGS=-json")),
 	},
 	{
-		name: "monitoring", lane: waits, turn: 1,
+		name: "monitoring", lane: waits, slice: 1,
 		paths: []string{
 			"deploy/prometheus/", "deploy/grafana/", "server/frontend/metrics.go", "server/kernel/requests.go", "server/meter.go", "server/metrics.go", "server/peermetrics.go", "cluster/meter.go",
 			"internal/test/processtest/alerts_", "internal/test/processtest/dashboards_", "internal/test/processtest/prometheus_",
@@ -160,49 +160,49 @@ var table = []part{
 		full: each(tests("make", "monitoring", "TESTFLAGS=-json")),
 	},
 	{
-		name: "redis-clients", lane: waits, turn: 7,
+		name: "redis-clients", lane: waits, slice: 7,
 		paths: []string{"server/redis/", "internal/test/processtest/testdata/redisclients/", "internal/test/processtest/redisclients_", "docs/javascript.md", "docs/python.md"},
 		full:  each(tests("make", "redis-clients", "TESTFLAGS=-json")),
 	},
 	{
-		name: "examples", lane: packs, turn: 3, paths: []string{"examples/", "clients/", "internal/test/processtest/examples_test.go"},
+		name: "examples", lane: packs, slice: 3, paths: []string{"examples/", "clients/", "internal/test/processtest/examples_test.go"},
 		full: each(tests("make", "examples", "TESTFLAGS=-json")),
 	},
 	{
-		name: "databases", lane: waits, turn: 5,
+		name: "databases", lane: waits, slice: 5,
 		paths: []string{"cmd/snowraft/internal/migrate/", "docs/migrate.md", "internal/test/processtest/databases_", "internal/test/processtest/import_", "internal/test/processtest/export_", "docs/document-numbers.md", "internal/test/processtest/document_numbers_", "internal/test/processtest/psql_"},
 		full:  each(tests("make", "databases", "TESTFLAGS=-json")),
 	},
 	{
-		name: "s3", lane: waits, turn: 2, paths: []string{"internal/backup/", "internal/test/s3test/", "server/backups/"},
+		name: "s3", lane: waits, slice: 2, paths: []string{"internal/backup/", "internal/test/s3test/", "server/backups/"},
 		full: each(tests("make", "s3", "TESTFLAGS=-json")),
 	},
 	{
-		name: "foreign", lane: waits, turn: 1,
+		name: "foreign", lane: waits, slice: 1,
 		paths: []string{"internal/test/foreign/", "server/web/cosid", "internal/test/processtest/cosid_", "internal/test/processtest/testdata/cosid/", "internal/contain/", "cmd/snowraft/internal/worker/", "docs/workers", "snowflake/preset"},
 		gate:  each(tests("make", "foreign", "TESTFLAGS=-json")),
 		full:  each(whole(tests("make", "foreign", "TESTFLAGS=-json"))),
 	},
 	{
-		name: "clients", lane: packs, turn: clientsTurn,
+		name: "clients", lane: packs, slice: clientsSlice,
 		paths: []string{"clients/", "conformance/", "proto/", "server/web/", "server/frontend/"},
 		gate:  clientsOfSlice,
 		full:  each(makes("conformance", wholeConformance)),
 	},
 	{
-		name: "bench-clients", lane: packs, turn: 6, paths: []string{"bench/", "clients/"}, // packs the clients
+		name: "bench-clients", lane: packs, slice: 6, paths: []string{"bench/", "clients/"}, // packs the clients
 		full: each(makes("bench-clients-check")),
 	},
 	{
-		name: "proof", lane: packs, turn: 4, paths: []string{"bench/proof/"},
+		name: "proof", lane: packs, slice: 4, paths: []string{"bench/proof/"},
 		full: each(tests("make", "proof-check", "TESTFLAGS=-json")),
 	},
 	{
-		name: "frameworks", lane: packs, turn: 8, paths: []string{"clients/"},
+		name: "frameworks", lane: packs, slice: 8, paths: []string{"clients/"},
 		full: each(makes("frameworks")),
 	},
 	{
-		name: "packages", lane: waits, turn: 2, paths: []string{"deploy/linux/"},
+		name: "packages", lane: waits, slice: 2, paths: []string{"deploy/linux/"},
 		full: each(tests("make", "packages-test", "TESTFLAGS=-json")),
 	},
 }

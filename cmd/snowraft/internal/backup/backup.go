@@ -88,8 +88,8 @@ const dirFlag = "data-dir"
 func download(ctx context.Context, a *cli.App, r *cli.Remote, stale bool, f *os.File) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	silence := time.AfterFunc(r.Timeout, cancel)
-	defer silence.Stop()
+	idle := time.AfterFunc(r.Timeout, cancel)
+	defer idle.Stop()
 	stream, err := r.Operations.Backup(ctx, &snowraftv1.BackupRequest{Stale: stale})
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func download(ctx context.Context, a *cli.App, r *cli.Remote, stale bool, f *os.
 		case err != nil:
 			return err
 		}
-		silence.Reset(r.Timeout)
+		idle.Reset(r.Timeout)
 		n, err := f.Write(piece.GetData())
 		if err != nil {
 			return err

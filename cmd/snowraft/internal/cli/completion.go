@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// completionPatience is the longest time that completion waits for names.
-	completionPatience = time.Second
+	// completionTimeout is the longest time that completion waits for names.
+	completionTimeout = time.Second
 	// MostCompletions is the greatest number of names offered.
 	MostCompletions = 100
 )
@@ -46,7 +46,7 @@ func (a *App) offered(cmd *cobra.Command, begin string, offer Offer) []cobra.Com
 	if addresses == nil || a.Resolve(cmd.Flags()) != nil {
 		return nil
 	}
-	r, err := Dial(strings.Split(addresses.Value.String(), ","), completionPatience, AccessOf(cmd.Flags()))
+	r, err := Dial(strings.Split(addresses.Value.String(), ","), completionTimeout, AccessOf(cmd.Flags()))
 	if err != nil {
 		return nil
 	}

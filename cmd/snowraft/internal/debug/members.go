@@ -137,8 +137,8 @@ func (g *gathering) download(ctx context.Context, address string, m *Member) err
 	defer one.Close()
 	ctx, cancel := context.WithTimeout(ctx, g.duration+sending)
 	defer cancel()
-	silence := time.AfterFunc(one.Timeout, cancel)
-	defer silence.Stop()
+	idle := time.AfterFunc(one.Timeout, cancel)
+	defer idle.Stop()
 	stream, err := one.Operations.Debug(ctx, &snowraftv1.DebugRequest{Seconds: uint32(g.Seconds)}) //nolint:gosec // at most maxSeconds
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (g *gathering) download(ctx context.Context, address string, m *Member) err
 		case err != nil:
 			return err
 		}
-		silence.Reset(one.Timeout + g.duration)
+		idle.Reset(one.Timeout + g.duration)
 		if piece.GetFile() != file {
 			if file != "" {
 				if err := end(); err != nil {

@@ -36,8 +36,8 @@ func show(p *cli.Printer, words string, resp interface {
 }
 
 const (
-	patience = 2 * time.Second // longest wait for an election, which takes less
-	pause    = 50 * time.Millisecond
+	electionTimeout = 2 * time.Second // longest wait for an election, which takes less
+	pause           = 50 * time.Millisecond
 )
 
 func newGet(a *cli.App) *cobra.Command {
@@ -49,7 +49,7 @@ waits up to 2 s for a leader.`,
 		Example: `  snowraft leader get
   snowraft leader get -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
-		moment, cancel := context.WithTimeout(ctx, min(patience, r.Timeout))
+		moment, cancel := context.WithTimeout(ctx, min(electionTimeout, r.Timeout))
 		defer cancel()
 		for {
 			resp, err := r.Cluster.GetStatus(ctx, &snowraftv1.GetStatusRequest{})

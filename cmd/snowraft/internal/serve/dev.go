@@ -20,8 +20,8 @@ import (
 
 const (
 	devMembers = 3
-	// devPatience is the longest time that the members may take to become ready. They need about two seconds.
-	devPatience = 30 * time.Second
+	// devTimeout is the longest time that the members may take to become ready. They need about two seconds.
+	devTimeout = 30 * time.Second
 	// silent is a level above all others.
 	silent = slog.LevelError + 1
 )
@@ -120,7 +120,7 @@ func (h *Host) dev(ctx context.Context, cfg devConfig) (err error) {
 		return err
 	}
 	if keys {
-		b := &board{fleet: f, in: in, out: out, style: style}
+		b := &display{fleet: f, in: in, out: out, style: style}
 		return b.run(ctx)
 	}
 	f.level.Set(logLevels[cfg.logLevel])
@@ -202,7 +202,7 @@ func (f *fleet) start(ctx context.Context) error {
 		}
 		f.members = append(f.members, m)
 	}
-	ctx, cancel := context.WithTimeout(ctx, devPatience)
+	ctx, cancel := context.WithTimeout(ctx, devTimeout)
 	defer cancel()
 	for _, m := range f.members {
 		if err := waitReady(ctx, m, nil); err != nil {

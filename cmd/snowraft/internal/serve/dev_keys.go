@@ -28,16 +28,16 @@ const (
 )
 
 const (
-	// drawEvery is the interval between two views of the board.
+	// drawEvery is the interval between two views of the display.
 	drawEvery = 500 * time.Millisecond
 	// lookTimeout is the longest time of a call that shows the leader of a member.
 	lookTimeout = 400 * time.Millisecond
 	ctrlC       = 3
 )
 
-// board shows the members of dev on a terminal, lets a person kill, start and cut them by keys, and shows what clients see meanwhile.
+// display shows the members of dev on a terminal, lets a person kill, start and cut them by keys, and shows what clients see meanwhile.
 // Only its loop changes it, except for the leaders.
-type board struct {
+type display struct {
 	fleet   *fleet
 	in, out *os.File
 	style   cli.Style
@@ -71,12 +71,12 @@ func (h *Host) terminal() (in, out *os.File, style cli.Style, ok bool) {
 	return in, h.Stdout.(*os.File), style, true
 }
 
-// run shows the board until ctx ends, a key ends it, or no member is left.
-func (b *board) run(ctx context.Context) error {
+// run shows the display until ctx ends, a key ends it, or no member is left.
+func (b *display) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	f := b.fleet
-	f.hush(slog.LevelInfo) // warnings about killed members are normal, and would hide the board
+	f.hush(slog.LevelInfo) // warnings about killed members are normal, and would hide the display
 	var addresses []string
 	for i, m := range f.members {
 		b.states[i] = stateUp
@@ -114,7 +114,7 @@ func (b *board) run(ctx context.Context) error {
 }
 
 // keys returns the keys that a person presses. The reader lives as long as the process: a read cannot be canceled.
-func (b *board) keys(ctx context.Context) <-chan byte {
+func (b *display) keys(ctx context.Context) <-chan byte {
 	pressed := make(chan byte)
 	go func() {
 		key := make([]byte, 1)
@@ -133,7 +133,7 @@ func (b *board) keys(ctx context.Context) <-chan byte {
 }
 
 // watch reports when a member stops without a key.
-func (b *board) watch(ctx context.Context, i int, m devMember) {
+func (b *display) watch(ctx context.Context, i int, m devMember) {
 	go func() {
 		select {
 		case <-m.Done():
@@ -147,7 +147,7 @@ func (b *board) watch(ctx context.Context, i int, m devMember) {
 }
 
 // look keeps the leader that a member sees.
-func (b *board) look(ctx context.Context, i int, address string) {
+func (b *display) look(ctx context.Context, i int, address string) {
 	r, err := cli.Dial([]string{address}, lookTimeout, b.fleet.access)
 	if err != nil {
 		return
@@ -168,8 +168,8 @@ func (b *board) look(ctx context.Context, i int, address string) {
 	}
 }
 
-// loop draws the board and obeys the keys.
-func (b *board) loop(ctx context.Context, keys <-chan byte, working *sync.WaitGroup) error {
+// loop draws the display and obeys the keys.
+func (b *display) loop(ctx context.Context, keys <-chan byte, working *sync.WaitGroup) error {
 	tick := time.NewTicker(drawEvery)
 	defer tick.Stop()
 	var failed error
@@ -210,7 +210,7 @@ func (b *board) loop(ctx context.Context, keys <-chan byte, working *sync.WaitGr
 var actions = map[byte]string{'k': "kill", 's': "start", 'c': "cut off or join again"}
 
 // press obeys a key.
-func (b *board) press(ctx context.Context, key byte, working *sync.WaitGroup) {
+func (b *display) press(ctx context.Context, key byte, working *sync.WaitGroup) {
 	i := int(key) - '1'
 	if b.pending == 0 || i < 0 || i >= devMembers {
 		b.pending, b.note = 0, ""
@@ -253,7 +253,7 @@ func (b *board) press(ctx context.Context, key byte, working *sync.WaitGroup) {
 }
 
 // join takes over a member that a key started.
-func (b *board) join(ctx context.Context, s startedMember) {
+func (b *display) join(ctx context.Context, s startedMember) {
 	if s.err != nil {
 		b.states[s.index], b.note = stateKilled, s.err.Error()
 		return
@@ -269,8 +269,8 @@ const (
 	endLine = "\x1b[K\r\n"
 )
 
-// draw writes the board over its last view, with a single write.
-func (b *board) draw() error {
+// draw writes the display over its last view, with a single write.
+func (b *display) draw() error {
 	var text, view strings.Builder
 	for n, block := range []cli.Block{b.memberTable(), b.callerTable(), b.help()} {
 		if n > 0 {
@@ -290,7 +290,7 @@ func (b *board) draw() error {
 	return err
 }
 
-func (b *board) memberTable() cli.Block {
+func (b *display) memberTable() cli.Block {
 	b.mu.Lock()
 	leaders := b.leaders
 	b.mu.Unlock()
@@ -303,11 +303,11 @@ func (b *board) memberTable() cli.Block {
 	})
 }
 
-func (b *board) callerTable() cli.Block {
+func (b *display) callerTable() cli.Block {
 	return cli.Table(b.callers, []string{"CLIENTS GET", "PER SECOND", "IN ALL", "FAILED", "LONGEST GAP", "DUPLICATES"}, (*caller).line)
 }
 
-func (b *board) help() cli.Block {
+func (b *display) help() cli.Block {
 	text := b.note
 	if b.pending != 0 {
 		text = actions[b.pending] + " which member? 1, 2 or 3"

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// silence is the time after which the follower leaves a member that sends nothing. Members send an overview every second.
-	silence = 3 * time.Second
+	// idleTimeout is the time after which the follower leaves a member that sends nothing. Members send an overview every second.
+	idleTimeout = 3 * time.Second
 	// pause is the interval between rounds over all addresses.
 	pause = time.Second
 )
@@ -99,7 +99,7 @@ func (f *follower) watch(ctx context.Context, address string, answered func()) e
 		go func() { defer close(done); f.reader.read(ctx, r) }()
 		defer func() { cancel(nil); <-done }() // no call may be in progress when r closes
 	}
-	timer := time.AfterFunc(min(r.Timeout, silence), func() { cancel(errors.New("no answer")) })
+	timer := time.AfterFunc(min(r.Timeout, idleTimeout), func() { cancel(errors.New("no answer")) })
 	defer timer.Stop()
 	stream, err := r.Views.WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{})
 	for err == nil {
@@ -107,7 +107,7 @@ func (f *follower) watch(ctx context.Context, address string, answered func()) e
 		if resp, err = stream.Recv(); err != nil {
 			break
 		}
-		timer.Reset(silence)
+		timer.Reset(idleTimeout)
 		answered()
 		o := resp.GetOverview()
 		if o.GetComposedBy() == f.last.GetComposedBy() && o.GetComposedAtMs() == f.last.GetComposedAtMs() {

@@ -20,9 +20,9 @@ import (
 // look is the longest time between two readings of the clock.
 const look = 50 * time.Millisecond
 
-// patience is the time for which a killed command may not have ended. Then only the exit of this process can help, if it is
+// killTimeout is the time for which a killed command may not have ended. Then only the exit of this process can help, if it is
 // the first one of a container.
-const patience = 5 * time.Second
+const killTimeout = 5 * time.Second
 
 // forwarded are the signals that the command gets. SIGCONT continues a command that the terminal stopped. gunicorn takes SIGTTIN
 // and SIGTTOU as commands.
@@ -201,7 +201,7 @@ func (w *wrapper) supervise(timeout time.Duration) (code int, err error) {
 			w.noteEnding(why)
 			w.child.Kill()
 			if overdue == nil {
-				overdue = time.After(patience)
+				overdue = time.After(killTimeout)
 			}
 		case deadline.Stop:
 			w.noteEnding(why)
