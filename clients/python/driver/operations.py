@@ -114,7 +114,10 @@ class Operations:
         after, ids = int(args.get("after", "0")), []
         try:
             for _ in range(args["count"]):
-                ids.append(str(self._in_loop(lambda: generator.next(after))))
+                if after and self._loop:
+                    ids.append(str(self._do(generator.get(after))))
+                else:
+                    ids.append(str(self._in_loop(lambda: generator.next(after))))
         except SnowraftError as e:
             raise Failure({"ids": ids, "error": failure(e)}) from None
         return {"ids": ids}

@@ -44,6 +44,10 @@ class Generator(_Closing[SyncGenerator]):
         """Returns one ID at once, from memory."""
         return self._inner.next(after, 0)
 
+    async def get(self, after: int = 0, timeout: float | None = None) -> int:
+        """Returns one ID, and waits for ticks and windows. A floor may need the next tick."""
+        return await asyncio.to_thread(self._inner.next, after, timeout)
+
     async def take(self, count: int, timeout: float | None = None) -> list[int]:
         """Returns count IDs, and waits for ticks and windows."""
         return await asyncio.to_thread(self._inner.take, count, timeout)
