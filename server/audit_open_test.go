@@ -21,7 +21,7 @@ import (
 // logged is a line of the audit log in the log.
 type logged struct {
 	Actor, Address, Method, Resource, Before, After, Outcome string
-	Index                                                         uint64
+	Index                                                    uint64
 }
 
 // auditIn returns the lines with the outcome "done" by method, without the service. A call that a former leader rejected before

@@ -15,6 +15,8 @@ import (
 const (
 	// observeInterval is the interval at which the leader commits its clock.
 	observeInterval = time.Second
+	// reportInterval is the interval at which the leader of a new cluster looks for reports of members.
+	reportInterval = 20 * time.Millisecond
 	// checkpointInterval is the interval at which the replicas' states are compared, and firstCheckpoint
 	// the time from an election to the first comparison. The comparison is soon, because the state of the
 	// new leader may differ from the old leader's. It is not at once, because a new leader is busy.
@@ -45,10 +47,15 @@ func (m *Member) lead(ctx context.Context) {
 		if !recorded && m.fsmVersion() >= fsm.LineageVersion {
 			recorded = m.duty(ctx, "record the leadership", m.recordLeadership)
 		}
-		if !established {
+		var report <-chan time.Time // when the members may have reported
+		if !established && lt.upgrade.pauses(m.monotonic(), m.fsmVersion()) {
+			report = time.After(reportInterval)
+		} else if !established {
 			established = m.duty(ctx, "set up the cluster", m.establish)
 		}
-		m.duty(ctx, "observe the clock", m.observe)
+		if report == nil {
+			m.duty(ctx, "observe the clock", m.observe)
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -56,6 +63,7 @@ func (m *Member) lead(ctx context.Context) {
 			checkpoint.Reset(checkpointInterval)
 			m.duty(ctx, "compare the replicas", m.checkpoint)
 		case <-observe.C:
+		case <-report:
 		}
 		if !compared && m.fsm.Sealed() != nil {
 			compared = m.duty(ctx, "compare the replicas", m.compareBranches)

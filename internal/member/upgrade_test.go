@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
 )
 
 func server(name string, commands uint32, change ...func(*cluster.Member)) cluster.Member {
@@ -113,6 +114,28 @@ func TestUpgradeWaitIsNotForNewClusters(t *testing.T) {
 		w := upgradeWait{after: time.Hour, founding: c.founding}
 		if due, _ := w.observe(c.at, upgradeOf(3, servers), servers, false); due != c.due {
 			t.Errorf("%+v: due %v", c, due)
+		}
+	}
+}
+
+// Whoever finds a new cluster ready can use all commands, unless a member does not report in time.
+func TestNewClusterWaitsForReports(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		founding bool
+		at       time.Duration
+		used     uint32
+		pauses   bool
+	}{
+		{true, 0, 1, true},
+		{true, foundingPause - 1, fsm.Version - 1, true},
+		{true, foundingPause, 1, false},
+		{true, 0, fsm.Version, false},
+		{false, 0, 1, false},
+	} {
+		w := upgradeWait{founding: c.founding}
+		if got := w.pauses(c.at, c.used); got != c.pauses {
+			t.Errorf("%+v: pauses %v", c, got)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
 )
 
 const (
@@ -19,6 +20,9 @@ const (
 	// foundedWithin is the time for which the leader that sets up a new cluster finalizes an upgrade without waiting: no
 	// other program has run there.
 	foundedWithin = 10 * time.Second
+	// foundingPause is the longest time for which that leader waits for the other members' reports before it sets the cluster
+	// up. So whoever finds a new cluster ready can use all commands that its members know.
+	foundingPause = 2 * time.Second
 )
 
 // upgradeWait measures the time for which one leader, in one term, has seen all servers of the Raft configuration alive
@@ -62,6 +66,11 @@ func (w *upgradeWait) observe(now time.Duration, u Upgrade, servers []cluster.Me
 		w.known, w.since, begun = known, now, true
 	}
 	return founded || now-w.since >= w.after, begun
+}
+
+// pauses reports whether the leader of a new cluster, which uses an fsm_version, still waits for the members' reports.
+func (w *upgradeWait) pauses(now time.Duration, used uint32) bool {
+	return w.founding && used < fsm.Version && now-w.began < foundingPause
 }
 
 // left returns the time until the version is raised; ok is false if something blocks.
