@@ -50,11 +50,10 @@ func (m *Member) lead(ctx context.Context) {
 		var report <-chan time.Time // when the members may have reported
 		if !established && lt.upgrade.pauses(m.monotonic(), m.fsmVersion()) {
 			report = time.After(reportInterval)
-		} else if !established {
-			established = m.duty(ctx, "set up the cluster", m.establish)
-		}
-		if report == nil {
+		} else {
+			// A new layout has a past only after an observation, so this comes before the members are ready.
 			m.duty(ctx, "observe the clock", m.observe)
+			established = established || m.duty(ctx, "set up the cluster", m.establish)
 		}
 		select {
 		case <-ctx.Done():
