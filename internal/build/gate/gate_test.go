@@ -244,8 +244,8 @@ func TestRunnerCountsChecks(t *testing.T) {
 	}
 }
 
-// One part of each lane runs at a time. Parts that wait also run in the place of lanes that are empty. Each of these jobs waits for
-// those that must run at the same time.
+// One part of each lane runs at a time. Other parts that wait or compute run in the place of lanes that are empty. Each of these jobs
+// waits for those that must run at the same time.
 func TestRunnerUsesLanes(t *testing.T) {
 	together := func(name string, others ...string) job {
 		script := "touch " + name
@@ -261,8 +261,8 @@ func TestRunnerUsesLanes(t *testing.T) {
 	holds := job{part: part{name: "holds", lane: packs}, commands: []command{program("sh", "-ec", "mkdir held; [ -e first ]; rmdir held")}}
 	r := &runner{root: t.TempDir(), env: os.Environ(), out: io.Discard}
 	if err := r.all(t.Context(), []job{
-		in(computes, together("a", "b", "c")), in(packs, together("b", "a", "c")), holds, holds,
-		in(waits, together("c", "a", "b")), in(waits, together("d", "e", "f")), in(waits, together("e", "d", "f")), in(waits, together("f", "d", "e")),
+		in(computes, together("a", "b", "c")), in(computes, together("g", "h")), in(computes, together("h", "g")), in(packs, together("b", "a", "c")), holds, holds,
+		in(waits, together("c", "a", "b")), in(waits, together("d", "e")), in(waits, together("e", "d")),
 		in(alone, together("first")),
 	}); err != nil {
 		t.Error(err)

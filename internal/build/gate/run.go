@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// runner runs first the jobs that must be alone, one after the other. Three workers then take the jobs of a lane each, and those
-// that wait after that. A job that fails does not stop the next.
+// runner runs first the jobs that must be alone, one after the other. Three workers then take the jobs of a lane each, and after
+// that those that wait or compute. A job that fails does not stop the next.
 type runner struct {
 	root string
 	env  []string
@@ -79,6 +79,7 @@ func (r *runner) all(ctx context.Context, jobs []job) error {
 		workers.Go(func() {
 			work(l)
 			work(waits)
+			work(computes)
 		})
 	}
 	workers.Wait()
