@@ -47,7 +47,7 @@ func (m *Member) lead(ctx context.Context) {
 		if !recorded && m.fsmVersion() >= fsm.LineageVersion {
 			recorded = m.duty(ctx, "record the leadership", m.recordLeadership)
 		}
-		var report <-chan time.Time // when the members may have reported
+		var report <-chan time.Time
 		if !established && lt.upgrade.pauses(m.monotonic(), m.fsmVersion()) {
 			report = time.After(reportInterval)
 		} else {

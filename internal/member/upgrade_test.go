@@ -118,7 +118,7 @@ func TestUpgradeWaitIsNotForNewClusters(t *testing.T) {
 	}
 }
 
-// Whoever finds a new cluster ready can use all commands, unless a member does not report in time.
+// Clients can use all commands as soon as a new cluster is ready, unless a member does not report in time.
 func TestNewClusterWaitsForReports(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
